@@ -1,0 +1,15 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const packages = fileURLToPath(new URL('./packages', import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    // Tests run on the source of every package: no build stands between an edit and its test.
+    alias: [{ find: /^@postcommit\/(?!tooling)([^/]+)$/, replacement: `${packages}/$1/src/index.ts` }],
+  },
+  test: {
+    include: ['{packages/*,tooling,test}/**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**'],
+  },
+});
