@@ -1,0 +1,67 @@
+import { nameToken } from './modules/token.js';
+
+export interface SchemaProblem {
+  /** `required`: the store can't work with this, and start refuses. `tuning`: it works, but badly. */
+  readonly level: 'required' | 'tuning';
+  readonly problem: string;
+  /** The statement that mends it. */
+  readonly fix: string;
+}
+
+/** The table of a store: who owns it is this, not an ORM. */
+export abstract class OutboxSchema {
+  static {
+    nameToken(this, '@postcommit/core/OutboxSchema');
+  }
+
+  /** The statements that make an empty database ready. */
+  abstract print(): string;
+  /** Creates or upgrades the table; harmless when all is well, and when two instances start at once. */
+  abstract ensure(): Promise<void>;
+  /** What differs from what the store needs; empty when all is well. */
+  abstract check(): Promise<SchemaProblem[]>;
+}
+
+/** The right to run a job alone among all instances, for a while. */
+export interface HeldLock {
+  /** False when the lock was lost: stop working. */
+  renew(ttlMs: number): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+/** A lock with a time to live by the database's clock, fenced by a token of its own. */
+export abstract class JobLock {
+  static {
+    nameToken(this, '@postcommit/core/JobLock');
+  }
+
+  /** Undefined when another instance holds it. */
+  abstract acquire(name: string, ttlMs: number): Promise<HeldLock | undefined>;
+}
+
+/** Tells that rows were enqueued. Only a hint: lateness is bounded by polling. */
+export abstract class OutboxWakeup {
+  static {
+    nameToken(this, '@postcommit/core/OutboxWakeup');
+  }
+
+  /** Calls back at each hint until the returned function is called. */
+  abstract subscribe(onHint: () => void): Promise<() => Promise<void>>;
+}
+
+/** Makes a consumer idempotent: it remembers, in the consumer's own transaction, which rows were processed. */
+export abstract class ProcessedMessages<Tx = unknown> {
+  static {
+    nameToken(this, '@postcommit/core/ProcessedMessages');
+  }
+
+  /** Runs `handler` unless this consumer processed the row before. Gives whether it ran. */
+  abstract processOnce(
+    tx: Tx,
+    consumer: string,
+    rowId: string,
+    handler: () => Promise<void>,
+  ): Promise<boolean>;
+  /** Forgets what was processed longer ago than any duplicate can come. Gives how many. */
+  abstract purge(olderThan: { readonly ageMs: number }): Promise<number>;
+}

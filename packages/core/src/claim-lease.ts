@@ -1,0 +1,91 @@
+import type { Clock } from './clock.js';
+import { errorText } from './error-text.js';
+import { heartbeatMs } from './outbox-config.js';
+import type { OutboxStore } from './outbox-store.js';
+
+type Abort = (reason: Error) => void;
+
+/**
+ * Keeps the claim of one batch alive while its rows are published, and tells when it is lost. The deadline runs
+ * on the process's own clock from before the claim was sent, so it always passes before the database's does.
+ */
+export class ClaimLease {
+  readonly #store: OutboxStore;
+  readonly #token: string;
+  readonly #clock: Clock;
+  readonly #held: Set<string>;
+  readonly #aborts = new Map<string, Abort>();
+  #deadlineMs: number;
+  #lastFailure: unknown;
+  #cancelHeartbeat: () => void;
+  #cancelDeadline: () => void;
+
+  constructor(store: OutboxStore, token: string, ids: Iterable<string>, sentAtMs: number, clock: Clock) {
+    this.#store = store;
+    this.#token = token;
+    this.#clock = clock;
+    this.#held = new Set(ids);
+    this.#deadlineMs = sentAtMs + store.claimTimeoutMs;
+    this.#cancelHeartbeat = this.#scheduleHeartbeat();
+    this.#cancelDeadline = this.#scheduleDeadline();
+  }
+
+  /** Whether a publish of this row may start now. */
+  holds(id: string): boolean {
+    return this.#held.has(id) && this.#clock.monotonicMs() < this.#deadlineMs;
+  }
+
+  /** Calls `abort` if the claim on this row is lost before `publishEnded`. */
+  publishStarted(id: string, abort: Abort): void {
+    this.#aborts.set(id, abort);
+  }
+
+  publishEnded(id: string): void {
+    this.#aborts.delete(id);
+  }
+
+  end(): void {
+    this.#cancelHeartbeat();
+    this.#cancelDeadline();
+    this.#held.clear();
+    this.#aborts.clear();
+  }
+
+  #scheduleHeartbeat(): () => void {
+    return this.#clock.schedule(heartbeatMs(this.#store.claimTimeoutMs), () => {
+      this.#cancelHeartbeat = this.#scheduleHeartbeat();
+      void this.#extend();
+    });
+  }
+
+  #scheduleDeadline(): () => void {
+    return this.#clock.schedule(this.#deadlineMs - this.#clock.monotonicMs(), () => this.#loseAll());
+  }
+
+  async #extend(): Promise<void> {
+    const sentAtMs = this.#clock.monotonicMs();
+    const asked = [...this.#held];
+    try {
+      const kept = new Set(await this.#store.extendClaim(this.#token, asked));
+      for (const id of asked)
+        if (!kept.has(id)) this.#lose(id, 'another dispatcher took it, or it was requeued');
+      if (this.#held.size === 0) return;
+      this.#cancelDeadline();
+      this.#deadlineMs = sentAtMs + this.#store.claimTimeoutMs;
+      this.#cancelDeadline = this.#scheduleDeadline();
+    } catch (error) {
+      // The next heartbeat tries again; if none succeeds, the deadline says why.
+      this.#lastFailure = error;
+    }
+  }
+
+  #loseAll(): void {
+    const why = this.#lastFailure === undefined ? '' : `: ${errorText(this.#lastFailure)}`;
+    for (const id of [...this.#held]) this.#lose(id, `it expired and could not be extended${why}`);
+  }
+
+  #lose(id: string, why: string): void {
+    if (!this.#held.delete(id)) return;
+    this.#aborts.get(id)?.(new Error(`the claim on row ${id} was lost: ${why}`));
+  }
+}

@@ -1,0 +1,80 @@
+import { errorText } from './error-text.js';
+import { OutboxError } from './errors.js';
+import type { DeadReason, OutboxRow } from './outbox-row.js';
+import { isDeadReason, type Outcome } from './outcome.js';
+import {
+  type BackoffFunction,
+  type BackoffOptions,
+  backoffDelayMs,
+  boundedDelayMs,
+  type Random,
+  type RetryPolicy,
+} from './retry-policy.js';
+
+/** What becomes of a row whose publish failed. */
+export type Decision =
+  | { readonly kind: 'retry'; readonly delayMs: number }
+  | { readonly kind: 'dead'; readonly reason: DeadReason };
+
+/** The wait when a user's backoff function itself fails: noticed, harmless, and nothing is lost. */
+const BROKEN_BACKOFF_DELAY_MS = 3_600_000;
+
+/**
+ * Decides by the error, the row and the policy alone. A policy frozen in the row wins over the configured one.
+ * Errors are recognised by their fields, so those of another copy of this package, or of nobody's, count too.
+ */
+export function decide(
+  error: unknown,
+  row: OutboxRow,
+  policy: RetryPolicy,
+  random: Random = Math.random,
+): Decision {
+  const { permanent, retryAfterMs, deadReason } = fieldsOf(error);
+  if (permanent === true)
+    return { kind: 'dead', reason: isDeadReason(deadReason) ? deadReason : 'permanent' };
+  const attempts = row.attempts + 1;
+  if (attempts >= (row.retry.maxAttempts ?? policy.maxAttempts)) return { kind: 'dead', reason: 'exhausted' };
+  const delayMs = configuredDelayMs(row.retry.backoff ?? policy.backoff, attempts, error, row, random);
+  const leastMs = typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0;
+  return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastMs)) };
+}
+
+/** The outcome to settle for a publish that failed. Never throws: the other rows of the batch depend on it. */
+export function outcomeOfError(
+  error: unknown,
+  row: OutboxRow,
+  policy: RetryPolicy,
+  random?: Random,
+): Outcome {
+  const text = errorText(error);
+  try {
+    const decision = decide(error, row, policy, random);
+    return decision.kind === 'dead'
+      ? { id: row.id, kind: 'dead', error: text, reason: decision.reason }
+      : { id: row.id, kind: 'failed', error: text, delayMs: decision.delayMs };
+  } catch (broken) {
+    const both = errorText(`${text} (and the backoff function failed: ${errorText(broken)})`);
+    return { id: row.id, kind: 'failed', error: both, delayMs: BROKEN_BACKOFF_DELAY_MS };
+  }
+}
+
+function configuredDelayMs(
+  backoff: BackoffOptions | BackoffFunction | undefined,
+  attempts: number,
+  error: unknown,
+  row: OutboxRow,
+  random: Random,
+): number {
+  if (backoff === undefined) return 0;
+  if (typeof backoff !== 'function') return backoffDelayMs(backoff, attempts, random);
+  const delayMs = backoff(attempts, error, row);
+  if (Number.isFinite(delayMs)) return delayMs;
+  throw new OutboxError(
+    'INVALID_RETRY_POLICY',
+    `the backoff function returned ${String(delayMs)}, not milliseconds`,
+  );
+}
+
+function fieldsOf(error: unknown): { permanent?: unknown; retryAfterMs?: unknown; deadReason?: unknown } {
+  return typeof error === 'object' && error !== null ? error : {};
+}

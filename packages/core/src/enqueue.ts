@@ -1,0 +1,114 @@
+import { assertEntry, type EntryLimits, toNewRow } from './entry-validation.js';
+import { OutboxError } from './errors.js';
+import { intercept, type OutboxInterceptor } from './interceptors.js';
+import { nameToken } from './modules/token.js';
+import type { OutboxEntry, OutboxTopic, PayloadOf } from './outbox-row.js';
+import type { BackoffOptions } from './retry-policy.js';
+import { type StandardSchema, schemaProblem } from './standard-schema.js';
+import { createUuidv7 } from './uuidv7.js';
+
+/** An entry that passed every check, as a store writes it. */
+export interface NewRow {
+  readonly id: string;
+  readonly topic: string;
+  /** JSON text. */
+  readonly payload: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Absent: now, by the database's clock. */
+  readonly availableAt?: Date;
+  readonly maxAttempts?: number;
+  readonly backoff?: BackoffOptions;
+}
+
+/** A Standard Schema (Zod, Valibot, ArkType …) for each topic that wants one. */
+export type OutboxSchemas = { readonly [Topic in OutboxTopic]?: StandardSchema<PayloadOf<Topic>> };
+
+export interface EnqueueOptions {
+  readonly schemas?: OutboxSchemas;
+  /** Default 1 MiB (1,048,576): larger messages belong in object storage, with a reference in the payload. */
+  readonly maxPayloadBytes?: number;
+  readonly interceptors?: Iterable<OutboxInterceptor>;
+  /** Default: UUIDv7s, increasing within the process. */
+  readonly generateId?: () => string;
+}
+
+type Insert = (rows: readonly NewRow[]) => Promise<void>;
+
+/** The way of every entry into every store: interceptors, checks, ids, then the store's own insert. */
+export class EnqueuePipeline {
+  static {
+    nameToken(this, '@postcommit/core/EnqueuePipeline');
+  }
+
+  readonly #schemas: ReadonlyMap<string, StandardSchema>;
+  readonly #limits: EntryLimits;
+  readonly #interceptors: readonly OutboxInterceptor[];
+  readonly #generateId: () => string;
+
+  constructor(options: EnqueueOptions = {}) {
+    this.#schemas = schemaMap(options.schemas ?? {});
+    this.#limits = { maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576 };
+    this.#interceptors = [...(options.interceptors ?? [])];
+    this.#generateId = options.generateId ?? createUuidv7();
+  }
+
+  /** Nothing is inserted unless every entry is good. Gives the ids in the order of the entries. */
+  async run(entries: OutboxEntry | readonly OutboxEntry[], insert: Insert): Promise<string[]> {
+    const list = Array.isArray(entries) ? (entries as readonly OutboxEntry[]) : [entries as OutboxEntry];
+    if (list.length === 0) return [];
+    list.forEach(assertEntry);
+    const layers = this.#interceptors.map((interceptor) => interceptor.enqueue?.bind(interceptor));
+    // The checks come last, so that what an interceptor changed is checked too.
+    return intercept(layers, (final) => this.#insertChecked(final, insert))(list);
+  }
+
+  /** What the schema of this topic, if there is one, objects to in a payload. */
+  async schemaProblem(topic: string, payload: unknown): Promise<string | undefined> {
+    const schema = this.#schemas.get(topic);
+    return schema && schemaProblem(schema, payload);
+  }
+
+  async #insertChecked(entries: readonly OutboxEntry[], insert: Insert): Promise<string[]> {
+    const rows = entries.map((entry, index) => toNewRow(entry, index, this.#limits, this.#generateId));
+    assertDistinctIds(rows);
+    for (const [index, entry] of entries.entries()) {
+      const problem = await this.schemaProblem(entry.topic, entry.payload);
+      if (problem)
+        throw new OutboxError(
+          'SCHEMA_MISMATCH',
+          `entry ${index}: payload of topic '${entry.topic}': ${problem}`,
+        );
+    }
+    await insert(rows);
+    return rows.map((row) => row.id);
+  }
+}
+
+function assertDistinctIds(rows: readonly NewRow[]): void {
+  const seen = new Map<string, number>();
+  for (const [index, { id }] of rows.entries()) {
+    const first = seen.get(id);
+    if (first !== undefined) {
+      throw new OutboxError(
+        'DUPLICATE_ID',
+        `entry ${index}: id '${id}' is already used by entry ${first} of this list`,
+      );
+    }
+    seen.set(id, index);
+  }
+}
+
+function schemaMap(schemas: OutboxSchemas): Map<string, StandardSchema> {
+  const map = new Map<string, StandardSchema>();
+  for (const [topic, schema] of Object.entries<StandardSchema | undefined>(schemas)) {
+    if (typeof schema?.['~standard']?.validate !== 'function') {
+      throw new OutboxError(
+        'INVALID_CONFIG',
+        `schemas: the one of topic '${topic}' is not a Standard Schema`,
+      );
+    }
+    map.set(topic, schema);
+  }
+  return map;
+}

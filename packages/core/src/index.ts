@@ -1,0 +1,73 @@
+// Entries and rows
+
+// Capabilities
+export type { HeldLock, SchemaProblem } from './capabilities.js';
+export { JobLock, OutboxSchema, OutboxWakeup, ProcessedMessages } from './capabilities.js';
+export type { Clock } from './clock.js';
+export { systemClock } from './clock.js';
+export type { Decision } from './decide.js';
+export { decide } from './decide.js';
+export type { EnqueueOptions, NewRow, OutboxSchemas } from './enqueue.js';
+export { EnqueuePipeline } from './enqueue.js';
+export type { HttpResponse } from './error-from-response.js';
+export { errorFromResponse } from './error-from-response.js';
+export { errorText } from './error-text.js';
+// Errors
+export type { OutboxErrorCode, PermanentErrorOptions } from './errors.js';
+export { isOutboxError, OutboxError, PermanentError, TransientError } from './errors.js';
+export type { OutboxInterceptor, PublishStep } from './interceptors.js';
+export { OutboxInterceptors } from './interceptors.js';
+export type { ComposeOptions, OutboxApp } from './modules/compose-modules.js';
+export { composeModules } from './modules/compose-modules.js';
+export { Inject, Injectable } from './modules/inject.js';
+export type { Lifecycle, StopOptions } from './modules/lifecycle.js';
+export { Lifecycles } from './modules/lifecycle.js';
+export type { Contribution, Dependency, Module, OptionalToken, Provider, Recipe } from './modules/module.js';
+export { contributeFactory, optional, provideFactory } from './modules/module.js';
+export type { PoolToken } from './modules/pool.js';
+export { Pool } from './modules/pool.js';
+export type { Token } from './modules/token.js';
+export { nameToken } from './modules/token.js';
+export type { OutboxConfig } from './outbox-config.js';
+// Dispatching
+export type { DispatcherOptions, DispatchSummary } from './outbox-dispatcher.js';
+export { OutboxDispatcher } from './outbox-dispatcher.js';
+// Modules
+export type { OutboxModuleOptions } from './outbox-module.js';
+export { OutboxModule } from './outbox-module.js';
+// Publishers
+export type { PublishContext, PublishFunction } from './outbox-publisher.js';
+export { OutboxPublisher } from './outbox-publisher.js';
+export type {
+  DeadReason,
+  OutboxCounts,
+  OutboxEntry,
+  OutboxHeaders,
+  OutboxRow,
+  OutboxState,
+  OutboxTopic,
+  OutboxTopics,
+  PayloadOf,
+  RetryOptions,
+  RowFilter,
+} from './outbox-row.js';
+export { stateOf } from './outbox-row.js';
+// Stores
+export type { OutboxStoreOptions } from './outbox-store.js';
+export {
+  assertLimit,
+  assertOlderThan,
+  notATransaction,
+  OutboxStore,
+  TransactionalOutboxStore,
+} from './outbox-store.js';
+export type { Outcome } from './outcome.js';
+export { attemptsOf } from './outcome.js';
+export type { OutboxRoute } from './publisher-routes.js';
+export { OutboxRoutes, routePublisher } from './publisher-routes.js';
+// Retries
+export type { BackoffFunction, BackoffOptions, Jitter, Random, RetryPolicy } from './retry-policy.js';
+export { backoffDelayMs } from './retry-policy.js';
+export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js';
+export type { Uuidv7Options } from './uuidv7.js';
+export { createUuidv7 } from './uuidv7.js';

@@ -1,0 +1,125 @@
+import { OutboxError } from '../errors.js';
+import { dependenciesOf } from './inject.js';
+import type { Dependency, Module, Provider, Recipe } from './module.js';
+import { isPoolToken } from './pool.js';
+import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
+
+/** A recipe and where it comes from, so that errors can name the module. */
+export interface Binding {
+  readonly token: Token;
+  readonly recipe: Recipe;
+  /** `module outbox` or `preferences`. */
+  readonly source: string;
+}
+
+export interface Bindings {
+  readonly providers: ReadonlyMap<TokenKey, Binding>;
+  readonly contributions: ReadonlyMap<TokenKey, readonly Binding[]>;
+}
+
+/** Gathers what modules and preferences bind, and refuses what can't be resolved, before anything is made. */
+export function collectBindings(modules: readonly Module[], preferences: readonly Provider[]): Bindings {
+  const bindings = {
+    providers: collectProviders(modules, preferences),
+    contributions: collectContributions(modules),
+  };
+  const checked = new Set<Binding>();
+  for (const binding of allBindings(bindings)) assertResolvable(binding, bindings, [], checked);
+  return bindings;
+}
+
+function collectProviders(
+  modules: readonly Module[],
+  preferences: readonly Provider[],
+): Map<TokenKey, Binding> {
+  const preferred = new Map<TokenKey, Binding>();
+  for (const provider of preferences) addOnce(preferred, toBinding(provider, 'preferences'));
+  const provided = new Map<TokenKey, Binding>();
+  for (const module of modules) {
+    for (const provider of module.provides ?? [])
+      addOnce(provided, toBinding(provider, `module ${module.name}`));
+  }
+  return new Map([...provided, ...preferred]);
+}
+
+function toBinding({ provide, ...recipe }: Provider, source: string): Binding {
+  return { token: provide, recipe: recipe as Recipe, source };
+}
+
+function addOnce(bindings: Map<TokenKey, Binding>, binding: Binding): void {
+  const key = tokenKey(binding.token);
+  const first = bindings.get(key);
+  if (first) {
+    throw new OutboxError(
+      'DOUBLED_BINDING',
+      `${tokenName(binding.token)} is bound twice: by ${first.source} and by ${binding.source}; compose one of them, or choose with a preference`,
+    );
+  }
+  bindings.set(key, binding);
+}
+
+function collectContributions(modules: readonly Module[]): Map<TokenKey, Binding[]> {
+  const contributions = new Map<TokenKey, Binding[]>();
+  for (const module of modules) {
+    for (const { pool, ...recipe } of module.contributes ?? []) {
+      const binding = { token: pool, recipe: recipe as Recipe, source: `module ${module.name}` };
+      const key = tokenKey(pool);
+      contributions.set(key, [...(contributions.get(key) ?? []), binding]);
+    }
+  }
+  return contributions;
+}
+
+function allBindings({ providers, contributions }: Bindings): Binding[] {
+  return [...providers.values(), ...[...contributions.values()].flat()];
+}
+
+/** Walks the dependencies depth first; `path` holds the bindings that led here. */
+function assertResolvable(
+  binding: Binding,
+  bindings: Bindings,
+  path: readonly Binding[],
+  checked: Set<Binding>,
+): void {
+  if (checked.has(binding)) return;
+  if (path.includes(binding)) throw cycle([...path.slice(path.indexOf(binding)), binding]);
+  for (const dependency of dependenciesOfRecipe(binding.recipe)) {
+    for (const next of targetsOf(dependency, bindings, binding)) {
+      assertResolvable(next, bindings, [...path, binding], checked);
+    }
+  }
+  checked.add(binding);
+}
+
+function targetsOf(
+  dependency: Dependency,
+  { providers, contributions }: Bindings,
+  wanting: Binding,
+): readonly Binding[] {
+  const token = 'optional' in dependency ? dependency.optional : dependency;
+  const key = tokenKey(token);
+  if (isPoolToken(token)) return contributions.get(key) ?? [];
+  const found = providers.get(key);
+  if (found) return [found];
+  if ('optional' in dependency) return [];
+  throw missing(token, `${wanting.source} needs it for ${tokenName(wanting.token)}`);
+}
+
+export function dependenciesOfRecipe(recipe: Recipe): readonly Dependency[] {
+  if ('useExisting' in recipe) return [recipe.useExisting];
+  if ('useClass' in recipe) return recipe.inject ?? dependenciesOf(recipe.useClass);
+  return 'useFactory' in recipe ? (recipe.inject ?? []) : [];
+}
+
+export function missing(token: Token, because: string): OutboxError {
+  const name = tokenName(token);
+  return new OutboxError(
+    'MISSING_BINDING',
+    `${name} is not bound: ${because}; compose a module that provides it, or add preferences: [{ provide: ${name}, … }]`,
+  );
+}
+
+function cycle(path: readonly Binding[]): OutboxError {
+  const steps = path.map(({ token, source }) => `${tokenName(token)} (${source})`);
+  return new OutboxError('CYCLIC_BINDING', `these need each other: ${steps.join(' -> ')}`);
+}

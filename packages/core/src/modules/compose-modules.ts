@@ -1,0 +1,124 @@
+import { OutboxError } from '../errors.js';
+import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
+import { type Lifecycle, Lifecycles, type StopOptions } from './lifecycle.js';
+import type { Dependency, Module, Provider } from './module.js';
+import { isPoolToken } from './pool.js';
+import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
+
+export interface ComposeOptions {
+  /** Bindings of the application; they win over those of the modules. */
+  readonly preferences?: readonly Provider[];
+}
+
+/** A composed application. */
+export interface OutboxApp {
+  /** The one instance behind a token; made when it is first asked for. */
+  get<T>(token: Token<T>): T;
+  /** Every bound token. Bind each to `() => app.get(token)` to host the application in another container. */
+  readonly tokens: readonly Token[];
+  /** Starts what the modules run. When one fails, those already started are stopped again. */
+  start(): Promise<void>;
+  /** Stops what runs, in reverse order, and reports every error. Harmless when nothing runs. */
+  stop(options?: StopOptions): Promise<void>;
+}
+
+/**
+ * Composes modules into an application without choosing a container. Missing and doubled bindings and cycles
+ * are refused here, by name.
+ */
+export function composeModules(modules: readonly Module[], options: ComposeOptions = {}): OutboxApp {
+  return new ComposedApp(collectBindings(modules, options.preferences ?? []));
+}
+
+class ComposedApp implements OutboxApp {
+  readonly tokens: readonly Token[];
+  readonly #bindings: Bindings;
+  readonly #instances = new Map<Binding | TokenKey, unknown>();
+  #started: Lifecycle[] = [];
+  #starting: Promise<void> | undefined;
+
+  constructor(bindings: Bindings) {
+    this.#bindings = bindings;
+    this.tokens = [...bindings.providers.values()].map(({ token }) => token);
+  }
+
+  get<T>(token: Token<T>): T {
+    return this.#resolve(token) as T;
+  }
+
+  start(): Promise<void> {
+    this.#starting ??= this.#startAll();
+    return this.#starting;
+  }
+
+  async stop(options: StopOptions = {}): Promise<void> {
+    // A stop during the start waits for it: what starts later would otherwise never be stopped.
+    await this.#starting?.catch(() => {});
+    this.#starting = undefined;
+    await this.#stopStarted(options);
+  }
+
+  async #startAll(): Promise<void> {
+    for (const lifecycle of this.get(Lifecycles)) {
+      try {
+        await lifecycle.start();
+      } catch (error) {
+        this.#starting = undefined;
+        await this.#stopStarted({});
+        throw error;
+      }
+      this.#started.push(lifecycle);
+    }
+  }
+
+  async #stopStarted(options: StopOptions): Promise<void> {
+    const errors: unknown[] = [];
+    const started = this.#started.reverse();
+    this.#started = [];
+    for (const lifecycle of started) {
+      try {
+        await lifecycle.stop(options);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length === 1) throw errors[0];
+    if (errors.length > 1)
+      throw new AggregateError(errors, 'several parts of the application failed to stop');
+  }
+
+  #resolve(dependency: Dependency): unknown {
+    const token = 'optional' in dependency ? dependency.optional : dependency;
+    const key = tokenKey(token);
+    if (isPoolToken(token)) return this.#once(key, () => new token(this.#contributionsTo(key)));
+    const binding = this.#bindings.providers.get(key);
+    if (binding) return this.#once(key, () => this.#make(binding));
+    if ('optional' in dependency) return undefined;
+    throw missing(token, 'app.get() asked for it');
+  }
+
+  #contributionsTo(key: TokenKey): unknown[] {
+    return (this.#bindings.contributions.get(key) ?? []).map((binding) =>
+      this.#once(binding, () => this.#make(binding)),
+    );
+  }
+
+  #once(key: Binding | TokenKey, make: () => unknown): unknown {
+    if (!this.#instances.has(key)) this.#instances.set(key, make());
+    return this.#instances.get(key);
+  }
+
+  #make({ recipe, token, source }: Binding): unknown {
+    if ('useValue' in recipe) return recipe.useValue;
+    const args = dependenciesOfRecipe(recipe).map((dependency) => this.#resolve(dependency));
+    if ('useExisting' in recipe) return args[0];
+    const made = 'useClass' in recipe ? new recipe.useClass(...args) : recipe.useFactory(...args);
+    if (made instanceof Promise) {
+      throw new OutboxError(
+        'INVALID_CONFIG',
+        `the factory of ${tokenName(token)} (${source}) gave a Promise; await it before composing and pass useValue`,
+      );
+    }
+    return made;
+  }
+}

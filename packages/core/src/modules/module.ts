@@ -1,0 +1,67 @@
+import type { Pool, PoolToken } from './pool.js';
+import type { Token } from './token.js';
+
+/** Stands in an `inject` list for a token that may be unbound: it is `undefined` then. */
+export interface OptionalToken<T = unknown> {
+  readonly optional: Token<T>;
+}
+
+export type Dependency = Token | OptionalToken;
+
+export function optional<T>(token: Token<T>): OptionalToken<T> {
+  return { optional: token };
+}
+
+/** What a dependency resolves to. */
+export type Resolved<D> =
+  D extends OptionalToken<infer T>
+    ? T | undefined
+    : D extends abstract new (
+          ...args: never[]
+        ) => infer T
+      ? T
+      : never;
+
+type ResolvedAll<Dependencies extends readonly Dependency[]> = {
+  -readonly [Index in keyof Dependencies]: Resolved<Dependencies[Index]>;
+};
+
+/** How an instance comes about; each is made once, when it is first asked for. */
+export type Recipe<T = unknown> =
+  | { readonly useValue: T }
+  // biome-ignore lint/suspicious/noExplicitAny: a list of recipes holds factories of every parameter list.
+  | { readonly useFactory: (...args: any[]) => T; readonly inject?: readonly Dependency[] }
+  // biome-ignore lint/suspicious/noExplicitAny: likewise for constructors.
+  | { readonly useClass: new (...args: any[]) => T; readonly inject?: readonly Dependency[] }
+  | { readonly useExisting: Token<T> };
+
+/** Binds a token. */
+export type Provider<T = unknown> = { readonly provide: Token<T> } & Recipe<T>;
+
+/** Adds one item to a pool. */
+export type Contribution<T = unknown> = { readonly pool: PoolToken<T> } & Recipe<T>;
+
+/** A part of an application, as data. */
+export interface Module {
+  readonly name: string;
+  readonly provides?: readonly Provider[];
+  readonly contributes?: readonly Contribution[];
+}
+
+/** Builds a provider whose factory is checked against its `inject` list. */
+export function provideFactory<T, const Dependencies extends readonly Dependency[]>(
+  token: Token<T>,
+  inject: Dependencies,
+  useFactory: (...args: ResolvedAll<Dependencies>) => T,
+): Provider<T> {
+  return { provide: token, inject, useFactory };
+}
+
+/** Builds a contribution whose factory is checked against its `inject` list. */
+export function contributeFactory<T, const Dependencies extends readonly Dependency[]>(
+  pool: new (items: readonly T[]) => Pool<T>,
+  inject: Dependencies,
+  useFactory: (...args: ResolvedAll<Dependencies>) => T,
+): Contribution<T> {
+  return { pool, inject, useFactory };
+}

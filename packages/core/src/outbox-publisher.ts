@@ -1,0 +1,61 @@
+import { OutboxError } from './errors.js';
+import { nameToken } from './modules/token.js';
+import type { OutboxRow } from './outbox-row.js';
+
+export interface PublishContext {
+  /** 1 at the first try. */
+  readonly attempt: number;
+  /** Aborts when the publish takes longer than `publishTimeoutMs` or the claim on the row is lost. Hand it on. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Hands a row to the outside world. Resolving means delivered; any error means try again, unless it is a
+ * `PermanentError`. A row may come more than once, always with the same id.
+ */
+export abstract class OutboxPublisher {
+  static {
+    nameToken(this, '@postcommit/core/OutboxPublisher');
+  }
+
+  abstract publish(row: OutboxRow, context: PublishContext): Promise<void>;
+}
+
+/** A publisher as a plain function. */
+export type PublishFunction = (row: OutboxRow, context: PublishContext) => Promise<unknown>;
+
+export function toPublisher(publisher: OutboxPublisher | PublishFunction): OutboxPublisher {
+  if (typeof publisher === 'function') {
+    if (isClass(publisher)) {
+      throw new OutboxError(
+        'INVALID_CONFIG',
+        `publisher is the class ${publisher.name}; pass an instance, or bind the class: preferences: [{ provide: OutboxPublisher, useClass: ${publisher.name} }]`,
+      );
+    }
+    return new FunctionPublisher(publisher);
+  }
+  if (typeof publisher?.publish !== 'function') {
+    throw new OutboxError(
+      'INVALID_CONFIG',
+      'publisher must be a function or an object with a publish method',
+    );
+  }
+  return publisher;
+}
+
+function isClass(value: PublishFunction & { prototype?: unknown }): boolean {
+  return typeof value.prototype === 'object' && value.prototype !== null && 'publish' in value.prototype;
+}
+
+class FunctionPublisher extends OutboxPublisher {
+  readonly #publish: PublishFunction;
+
+  constructor(publish: PublishFunction) {
+    super();
+    this.#publish = publish;
+  }
+
+  async publish(row: OutboxRow, context: PublishContext): Promise<void> {
+    await this.#publish(row, context);
+  }
+}

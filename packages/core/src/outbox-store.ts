@@ -1,0 +1,179 @@
+import { EnqueuePipeline, type NewRow } from './enqueue.js';
+import { errorText } from './error-text.js';
+import { OutboxError } from './errors.js';
+import { nameToken } from './modules/token.js';
+import type { DeadReason, OutboxCounts, OutboxEntry, OutboxRow, RowFilter } from './outbox-row.js';
+import type { Outcome } from './outcome.js';
+import { boundedDelayMs } from './retry-policy.js';
+
+export interface OutboxStoreOptions {
+  /** How long a claim lives unless it is extended. Default 5 minutes: the longest wait after a crash. */
+  readonly claimTimeoutMs?: number;
+  /** Default: a pipeline with no schemas and no interceptors. `OutboxModule` hands in the configured one. */
+  readonly pipeline?: EnqueuePipeline;
+}
+
+const DEFAULT_CLAIM_TIMEOUT_MS = 5 * 60_000;
+
+/**
+ * Where rows live. A claim is the right to publish a row for a while: `fetchPending` takes it under a new token,
+ * and every write under that token changes only rows that still carry it.
+ */
+export abstract class OutboxStore {
+  static {
+    nameToken(this, '@postcommit/core/OutboxStore');
+  }
+
+  readonly claimTimeoutMs: number;
+  protected readonly pipeline: EnqueuePipeline;
+
+  constructor(options: OutboxStoreOptions = {}) {
+    this.claimTimeoutMs = options.claimTimeoutMs ?? DEFAULT_CLAIM_TIMEOUT_MS;
+    if (!(Number.isFinite(this.claimTimeoutMs) && this.claimTimeoutMs >= 1)) {
+      throw new OutboxError(
+        'INVALID_CONFIG',
+        `claimTimeoutMs must be at least 1, got ${String(options.claimTimeoutMs)}`,
+      );
+    }
+    this.pipeline = options.pipeline ?? new EnqueuePipeline();
+  }
+
+  /** Stores entries on their own, in a transaction that belongs to nobody else: all or none. Gives their ids. */
+  enqueue(entries: OutboxEntry | readonly OutboxEntry[]): Promise<string[]> {
+    return this.pipeline.run(entries, (rows) => this.insert(rows));
+  }
+
+  /**
+   * Claims due rows, oldest first; all carry the same `claimToken`. A row whose claim expired comes alone, with
+   * `retakes` one higher. Rows of one key come in order, and only while no other claim on the key lives.
+   */
+  abstract fetchPending(limit: number): Promise<OutboxRow[]>;
+
+  /**
+   * Ends claims. Gives the ids that were still ours; the missing ones were fenced and did not change. Repeating
+   * a settle gives the same ids for rows that are dispatched or dead. Without a token it is an operator's step
+   * on pending rows, whoever holds them.
+   */
+  abstract settle(claimToken: string | undefined, outcomes: readonly Outcome[]): Promise<string[]>;
+
+  /** Lets claims live for another `claimTimeoutMs`. Gives the ids that were still ours. */
+  abstract extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]>;
+
+  markDispatched(ids: readonly string[], claimToken?: string): Promise<string[]> {
+    return this.settle(
+      claimToken,
+      ids.map((id) => ({ id, kind: 'dispatched' })),
+    );
+  }
+
+  /** Counts an attempt and ends the claim; due again after `delayMs`, by default at once. */
+  async markFailed(
+    id: string,
+    error: string,
+    options: { claimToken?: string; delayMs?: number } = {},
+  ): Promise<boolean> {
+    const delayMs = options.delayMs ?? 0;
+    assertDelay(delayMs);
+    const settled = await this.settle(options.claimToken, [
+      { id, kind: 'failed', error: errorText(error), delayMs: boundedDelayMs(delayMs) },
+    ]);
+    return settled.length === 1;
+  }
+
+  async markDead(
+    id: string,
+    error: string,
+    options: { claimToken?: string; reason?: DeadReason } = {},
+  ): Promise<boolean> {
+    const reason = options.reason ?? 'exhausted';
+    const settled = await this.settle(options.claimToken, [
+      { id, kind: 'dead', error: errorText(error), reason },
+    ]);
+    return settled.length === 1;
+  }
+
+  /** Gives claims back; no attempt is counted. */
+  release(ids: readonly string[], claimToken: string): Promise<string[]> {
+    return this.settle(
+      claimToken,
+      ids.map((id) => ({ id, kind: 'released' })),
+    );
+  }
+
+  abstract count(): Promise<OutboxCounts>;
+
+  /** Read-only. Pending rows in the order they fall due; dispatched, dead or all rows with the latest first. */
+  abstract peek(filter: RowFilter, limit: number): Promise<OutboxRow[]>;
+
+  /**
+   * Makes a row pending and due, with its attempts forgotten and any claim on it void. A dispatched or dead row
+   * goes to the tail of its key. Unknown id: `ROW_NOT_FOUND`.
+   */
+  abstract requeue(id: string): Promise<void>;
+
+  /** Requeues at most `limit` rows, oldest first; dead ones unless the filter names a state. Gives how many. */
+  abstract requeueWhere(filter: RowFilter, limit: number): Promise<number>;
+
+  /** Deletes dead rows for good; others stay. Gives how many. */
+  abstract discard(ids: readonly string[]): Promise<number>;
+
+  /** Makes a pending row `dead: cancelled`. A publish in flight may finish, but its ack changes nothing. */
+  abstract cancel(id: string): Promise<boolean>;
+
+  /** Deletes dispatched rows that are older, page by page. An age is measured by the database's clock. */
+  abstract purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number>;
+
+  /** Writes checked rows, all or none; a duplicate id is `DUPLICATE_ID`. */
+  protected abstract insert(rows: readonly NewRow[]): Promise<void>;
+}
+
+/** A store that writes inside the caller's own transaction: the message exists if and only if that commits. */
+export abstract class TransactionalOutboxStore<Tx> extends OutboxStore {
+  static {
+    nameToken(this, '@postcommit/core/TransactionalOutboxStore');
+  }
+
+  /** Refuses a handle that is not an open transaction. Gives the ids of the entries, in order. */
+  async enqueueWith(tx: Tx, entries: OutboxEntry | readonly OutboxEntry[]): Promise<string[]> {
+    if (tx === undefined || tx === null) throw notATransaction(`enqueueWith was given ${tx}`);
+    this.assertTransaction(tx);
+    return this.pipeline.run(entries, (rows) => this.insert(rows, tx));
+  }
+
+  /**
+   * Throws `notATransaction` when the handle would write outside a transaction, as far as it shows without a
+   * round trip: that write is the bug this library exists to prevent.
+   */
+  protected abstract assertTransaction(tx: Tx): void;
+
+  protected abstract override insert(rows: readonly NewRow[], tx?: Tx): Promise<void>;
+}
+
+/** The error of `assertTransaction`: what was handed in, then what to do. */
+export function notATransaction(problem: string): OutboxError {
+  return new OutboxError(
+    'INVALID_TRANSACTION',
+    `${problem}; pass the handle of your open transaction, or call enqueue() to store the entries on their own`,
+  );
+}
+
+function assertDelay(delayMs: number): void {
+  if (Number.isFinite(delayMs) && delayMs >= 0) return;
+  throw new OutboxError('INVALID_ARGUMENT', `delayMs must be 0 or more, got ${String(delayMs)}`);
+}
+
+/** For stores: refuses a bad `purgeDispatched` argument, before anything is sent. */
+export function assertOlderThan(olderThan: Date | { readonly ageMs: number }): void {
+  const valid =
+    olderThan instanceof Date
+      ? !Number.isNaN(olderThan.getTime())
+      : olderThan?.ageMs >= 0 && Number.isFinite(olderThan.ageMs);
+  if (!valid)
+    throw new OutboxError('INVALID_ARGUMENT', 'olderThan must be a valid Date or { ageMs } of 0 or more');
+}
+
+/** For stores: refuses a bad limit, before anything is sent. */
+export function assertLimit(limit: number): void {
+  if (Number.isInteger(limit) && limit >= 1) return;
+  throw new OutboxError('INVALID_ARGUMENT', `limit must be a whole number from 1, got ${String(limit)}`);
+}

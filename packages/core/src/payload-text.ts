@@ -1,0 +1,75 @@
+import { types } from 'node:util';
+
+/** Deeper JSON runs into the stack limits of parsers and databases. A value that refers to itself ends here too. */
+const MAX_DEPTH = 1_000;
+
+/** Says why a payload can't be stored as it is; undefined when it can. */
+export type PayloadProblem = string | undefined;
+
+/**
+ * Finds what JSON or a database would refuse, or change silently: NaN becomes null, a Map becomes {}.
+ * An `undefined` property of an object is allowed, since leaving it out means the same.
+ */
+export function payloadProblem(value: unknown, path = 'payload', depth = 0): PayloadProblem {
+  switch (typeof value) {
+    case 'string':
+      return stringProblem(value, path);
+    case 'number':
+      return Number.isFinite(value) ? undefined : `${path} is ${value}, which JSON would store as null`;
+    case 'boolean':
+      return undefined;
+    case 'object':
+      return value === null ? undefined : objectProblem(value, path, depth);
+    default:
+      return `${path} is ${typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`}, which JSON can't hold`;
+  }
+}
+
+export function stringProblem(value: string, path: string): PayloadProblem {
+  if (value.includes('\u0000')) return `${path} contains a NUL character, which databases refuse`;
+  if (!value.isWellFormed()) return `${path} contains half a surrogate pair, which is not valid Unicode`;
+  return undefined;
+}
+
+function objectProblem(value: object, path: string, depth: number): PayloadProblem {
+  if (depth >= MAX_DEPTH)
+    return `${path.slice(0, 80)}… refers to itself or is nested deeper than ${MAX_DEPTH} levels`;
+  if (hasToJson(value)) return toJsonProblem(value, path, depth);
+  if (Array.isArray(value)) return firstProblem(value.entries(), (index) => `${path}[${index}]`, depth);
+  const emptied = emptiedKind(value);
+  if (emptied) return `${path} is ${emptied}, which JSON would store as {}`;
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  return firstProblem(entries, (name) => `${path}.${name}`, depth);
+}
+
+function firstProblem(
+  members: Iterable<[string | number, unknown]>,
+  pathOf: (name: string | number) => string,
+  depth: number,
+): PayloadProblem {
+  for (const [name, member] of members) {
+    const problem =
+      (typeof name === 'string' ? stringProblem(name, 'a property name of the payload') : undefined) ??
+      payloadProblem(member, pathOf(name), depth + 1);
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+function hasToJson(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
+}
+
+function toJsonProblem(value: { toJSON(): unknown }, path: string, depth: number): PayloadProblem {
+  if (types.isDate(value) && Number.isNaN(value.getTime()))
+    return `${path} is an invalid Date, which JSON would store as null`;
+  return payloadProblem(value.toJSON(), path, depth + 1);
+}
+
+function emptiedKind(value: object): string | undefined {
+  if (types.isMap(value)) return 'a Map';
+  if (types.isSet(value)) return 'a Set';
+  if (types.isPromise(value)) return 'a Promise (is an await missing?)';
+  if (types.isNativeError(value)) return 'an Error';
+  return undefined;
+}

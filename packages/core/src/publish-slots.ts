@@ -1,0 +1,41 @@
+/**
+ * Bounds the publishes that run at the same time. A publish that timed out but still runs keeps its slot:
+ * giving it away would let a publisher that ignores its signal pile up calls without bound.
+ */
+export class PublishSlots {
+  readonly #size: number;
+  readonly #waiting: Array<(granted: boolean) => void> = [];
+  #taken = 0;
+  #overdue = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** Every slot is held by a publish that timed out and has not ended. */
+  get stuck(): boolean {
+    return this.#overdue === this.#size;
+  }
+
+  /** False when no slot can come free, because all are stuck. */
+  acquire(): boolean | Promise<boolean> {
+    if (this.stuck) return false;
+    if (this.#taken < this.#size) {
+      this.#taken += 1;
+      return true;
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  markOverdue(): void {
+    this.#overdue += 1;
+    if (this.stuck) for (const refuse of this.#waiting.splice(0)) refuse(false);
+  }
+
+  release({ overdue }: { overdue: boolean }): void {
+    if (overdue) this.#overdue -= 1;
+    const grant = this.#waiting.shift();
+    if (grant) grant(true);
+    else this.#taken -= 1;
+  }
+}

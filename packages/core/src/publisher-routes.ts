@@ -1,0 +1,82 @@
+import { OutboxError, PermanentError } from './errors.js';
+import { Pool } from './modules/pool.js';
+import { nameToken } from './modules/token.js';
+import {
+  OutboxPublisher,
+  type PublishContext,
+  type PublishFunction,
+  toPublisher,
+} from './outbox-publisher.js';
+import type { OutboxRow } from './outbox-row.js';
+
+/** Rows that belong to a publisher of their own. */
+export interface OutboxRoute {
+  readonly name: string;
+  matches(row: OutboxRow): boolean;
+  readonly publisher: OutboxPublisher;
+}
+
+/** Routes that modules contribute: asked before the application's publisher, so that it never sees their rows. */
+export class OutboxRoutes extends Pool<OutboxRoute> {
+  static {
+    nameToken(this, '@postcommit/core/OutboxRoutes');
+  }
+}
+
+/** Sends each row to the first route that matches. */
+export class RoutedPublisher extends OutboxPublisher {
+  readonly #routes: readonly OutboxRoute[];
+
+  constructor(routes: Iterable<OutboxRoute>) {
+    super();
+    this.#routes = [...routes];
+  }
+
+  async publish(row: OutboxRow, context: PublishContext): Promise<void> {
+    const route = this.#routes.find((candidate) => candidate.matches(row));
+    if (!route) {
+      const names = this.#routes.map(({ name }) => name).join(', ');
+      throw new PermanentError(`no route for topic '${row.topic}'; the routes are: ${names}`);
+    }
+    await route.publisher.publish(row, context);
+  }
+}
+
+/**
+ * Chooses a publisher by topic. In a pattern `*` stands for any characters; the first match wins, and a row
+ * that matches none is dead at once.
+ *
+ * @example
+ * routePublisher({ 'payments.*': kafka, '*': (row) => webhook.send(row) })
+ */
+export function routePublisher(
+  routes: Readonly<Record<string, OutboxPublisher | PublishFunction>>,
+): OutboxPublisher {
+  const list = Object.entries(routes).map(([pattern, publisher]) => toRoute(pattern, publisher));
+  if (list.length === 0) throw new OutboxError('INVALID_CONFIG', 'routePublisher: no route given');
+  return new RoutedPublisher(list);
+}
+
+function toRoute(pattern: string, publisher: OutboxPublisher | PublishFunction): OutboxRoute {
+  if (pattern === '')
+    throw new OutboxError('INVALID_CONFIG', "routePublisher: an empty pattern matches nothing; use '*'");
+  return { name: pattern, matches: topicMatcher(pattern), publisher: toPublisher(publisher) };
+}
+
+/** Without a regular expression: nothing in a pattern can make it slow or mean something else. */
+function topicMatcher(pattern: string): (row: OutboxRow) => boolean {
+  const [head = '', ...rest] = pattern.split('*');
+  const tail = rest.pop();
+  if (tail === undefined) return ({ topic }) => topic === pattern;
+  return ({ topic }) => {
+    if (!topic.startsWith(head) || !topic.endsWith(tail) || topic.length < head.length + tail.length)
+      return false;
+    let from = head.length;
+    for (const part of rest) {
+      const at = topic.indexOf(part, from);
+      if (at < 0) return false;
+      from = at + part.length;
+    }
+    return from <= topic.length - tail.length;
+  };
+}

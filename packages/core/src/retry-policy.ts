@@ -1,0 +1,118 @@
+import { OutboxError } from './errors.js';
+import type { OutboxRow, RetryOptions } from './outbox-row.js';
+
+/**
+ * Randomness that keeps a thousand rows which failed together from coming back together.
+ * `full`: anywhere up to the delay. `equal`: its upper half. `decorrelated`: up to three times the previous one.
+ */
+export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated';
+
+/** How long a failed row waits. Plain data, so that it can be stored with a row. */
+export interface BackoffOptions {
+  /** `exponential` doubles the delay after each failure. */
+  readonly type: 'fixed' | 'exponential';
+  /** The wait after the first failure. */
+  readonly delayMs: number;
+  /** No wait is longer. Default: one day. */
+  readonly maxDelayMs?: number;
+  /** Default `none`. */
+  readonly jitter?: Jitter;
+}
+
+/** `attempts` counts the failed publishes, this one included. Returns milliseconds. */
+export type BackoffFunction = (attempts: number, error: unknown, row: OutboxRow) => number;
+
+export interface RetryPolicy {
+  /** Total tries, the first one included. */
+  readonly maxAttempts: number;
+  /** Absent: a failed row is due again at once. */
+  readonly backoff?: BackoffOptions | BackoffFunction;
+}
+
+/** Returns a number in [0, 1), as `Math.random` does. */
+export type Random = () => number;
+
+const DAY_MS = 86_400_000;
+/** A delay beyond this would leave the range of a database's timestamps sooner or later. */
+const LONGEST_DELAY_MS = 366 * DAY_MS;
+/** From here on a decorrelated wait has forgotten its start: more steps change nothing but the time they take. */
+const DECORRELATED_STEPS = 64;
+
+/** The wait after the `attempts`-th failure, by `backoff` alone. */
+export function backoffDelayMs(backoff: BackoffOptions, attempts: number, random: Random): number {
+  const cap = backoff.maxDelayMs ?? DAY_MS;
+  if (backoff.jitter === 'decorrelated') return decorrelatedDelayMs(backoff.delayMs, cap, attempts, random);
+  const growth = backoff.type === 'exponential' ? 2 ** (attempts - 1) : 1;
+  const delayMs = Math.min(cap, backoff.delayMs * growth);
+  switch (backoff.jitter) {
+    case 'full':
+      return random() * delayMs;
+    case 'equal':
+      return delayMs / 2 + random() * (delayMs / 2);
+    default:
+      return delayMs;
+  }
+}
+
+/** Each wait lies between the base and three times the one before, whatever the type: the chain itself grows. */
+function decorrelatedDelayMs(baseMs: number, capMs: number, attempts: number, random: Random): number {
+  let delayMs = baseMs;
+  for (let step = 0; step < Math.min(attempts, DECORRELATED_STEPS); step++) {
+    delayMs = Math.min(capMs, random() * (delayMs * 3 - baseMs) + baseMs);
+  }
+  return delayMs;
+}
+
+/** Whole milliseconds that every database can add to its clock. */
+export function boundedDelayMs(delayMs: number): number {
+  return Math.round(Math.min(Math.max(delayMs, 0), LONGEST_DELAY_MS));
+}
+
+/** Refuses a policy that makes no sense; `where` begins the message. */
+export function assertRetryOptions(retry: RetryOptions, where: string): void {
+  if (typeof retry !== 'object' || retry === null) throw invalid(where, 'retry must be an object');
+  const { maxAttempts, backoff } = retry;
+  if (maxAttempts !== undefined) assertMaxAttempts(maxAttempts, where);
+  if (maxAttempts === Number.POSITIVE_INFINITY) {
+    throw invalid(where, 'maxAttempts of an entry must be finite; leave it out to follow the configuration');
+  }
+  if (backoff !== undefined) assertBackoff(backoff, where);
+}
+
+export function assertMaxAttempts(maxAttempts: number, where: string): void {
+  const whole = Number.isInteger(maxAttempts) && maxAttempts <= 2_147_483_647;
+  if (!(maxAttempts >= 1 && (whole || maxAttempts === Number.POSITIVE_INFINITY))) {
+    throw invalid(where, `maxAttempts must be a whole number from 1, got ${String(maxAttempts)}`);
+  }
+}
+
+export function assertBackoff(backoff: BackoffOptions, where: string): void {
+  if (typeof backoff !== 'object' || backoff === null) {
+    throw invalid(
+      where,
+      'backoff of an entry must be plain data; functions belong in the dispatcher’s configuration',
+    );
+  }
+  const { type, delayMs, maxDelayMs, jitter = 'none' } = backoff;
+  if (type !== 'fixed' && type !== 'exponential') {
+    throw invalid(where, `backoff.type must be 'fixed' or 'exponential', got ${String(type)}`);
+  }
+  if (!isDelay(delayMs)) throw invalid(where, `backoff.delayMs must be 0 or more, got ${String(delayMs)}`);
+  if (maxDelayMs !== undefined && !(isDelay(maxDelayMs) && maxDelayMs >= delayMs)) {
+    throw invalid(
+      where,
+      `backoff.maxDelayMs must be at least delayMs (${delayMs}), got ${String(maxDelayMs)}`,
+    );
+  }
+  if (!['none', 'full', 'equal', 'decorrelated'].includes(jitter)) {
+    throw invalid(where, `backoff.jitter must be none, full, equal or decorrelated, got ${String(jitter)}`);
+  }
+}
+
+function isDelay(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function invalid(where: string, problem: string): OutboxError {
+  return new OutboxError('INVALID_RETRY_POLICY', `${where}: ${problem}`);
+}
