@@ -1,0 +1,57 @@
+import { type NewRow, OutboxError } from '@postcommit/core';
+import { type MemoryRow, toMemoryRow } from './memory-row.js';
+
+/** The rows that several memory stores can share, as several processes share a table. */
+export class MemoryTable {
+  readonly #now: () => number;
+  readonly #rows = new Map<string, MemoryRow>();
+  /** Ids of transactions that are still open: as with a unique index, no other may use them. */
+  readonly #reserved = new Set<string>();
+  #lastSeq = 0;
+
+  constructor(clock: { now(): number } = { now: Date.now }) {
+    this.#now = () => clock.now();
+  }
+
+  now(): number {
+    return this.#now();
+  }
+
+  nextSeq(): number {
+    this.#lastSeq += 1;
+    return this.#lastSeq;
+  }
+
+  /** Committed rows. */
+  rows(): Iterable<MemoryRow> {
+    return this.#rows.values();
+  }
+
+  get(id: string): MemoryRow | undefined {
+    return this.#rows.get(id);
+  }
+
+  delete(id: string): void {
+    this.#rows.delete(id);
+  }
+
+  /** Makes rows that nobody sees yet. They have their place in the order from now on, whenever they commit. */
+  stage(newRows: readonly NewRow[]): MemoryRow[] {
+    for (const { id } of newRows) {
+      if (this.#rows.has(id) || this.#reserved.has(id)) {
+        throw new OutboxError('DUPLICATE_ID', `a row with id '${id}' exists already`);
+      }
+    }
+    for (const { id } of newRows) this.#reserved.add(id);
+    return newRows.map((row) => toMemoryRow(row, this.nextSeq(), this.now()));
+  }
+
+  commit(staged: readonly MemoryRow[]): void {
+    this.discard(staged);
+    for (const row of staged) this.#rows.set(row.id, row);
+  }
+
+  discard(staged: readonly MemoryRow[]): void {
+    for (const { id } of staged) this.#reserved.delete(id);
+  }
+}

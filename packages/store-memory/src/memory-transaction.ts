@@ -1,0 +1,47 @@
+import { type NewRow, OutboxError } from '@postcommit/core';
+import type { MemoryRow } from './memory-row.js';
+import type { MemoryTable } from './memory-table.js';
+
+/** Rows that become visible together at `commit`, or never. */
+export class MemoryTransaction {
+  readonly table: MemoryTable;
+  #staged: MemoryRow[] = [];
+  #open = true;
+
+  constructor(table: MemoryTable) {
+    this.table = table;
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  insert(rows: readonly NewRow[]): void {
+    this.#assertOpen();
+    this.#staged.push(...this.table.stage(rows));
+  }
+
+  /** Marks a point; the returned function undoes what was inserted after it. */
+  savepoint(): () => void {
+    this.#assertOpen();
+    const kept = this.#staged.length;
+    return () => this.table.discard(this.#staged.splice(kept));
+  }
+
+  commit(): void {
+    this.#assertOpen();
+    this.#open = false;
+    this.table.commit(this.#staged);
+  }
+
+  rollback(): void {
+    this.#assertOpen();
+    this.#open = false;
+    this.table.discard(this.#staged);
+  }
+
+  #assertOpen(): void {
+    if (!this.#open)
+      throw new OutboxError('INVALID_TRANSACTION', 'this memory transaction has already ended');
+  }
+}

@@ -1,0 +1,28 @@
+import type { BehaviourGroup } from './behaviour.js';
+import { claiming } from './behaviours/claiming.js';
+import { concurrency } from './behaviours/concurrency.js';
+import { enqueuing } from './behaviours/enqueuing.js';
+import { inspection } from './behaviours/inspection.js';
+import { ordering } from './behaviours/ordering.js';
+import { purging } from './behaviours/purging.js';
+import { requeuing } from './behaviours/requeuing.js';
+import { retakenClaims } from './behaviours/retaken-claims.js';
+import { retries } from './behaviours/retries.js';
+import { settling } from './behaviours/settling.js';
+import { transactions } from './behaviours/transactions.js';
+import { validation } from './behaviours/validation.js';
+
+export const behaviourGroups: readonly BehaviourGroup[] = [
+  enqueuing,
+  validation,
+  transactions,
+  claiming,
+  retakenClaims,
+  settling,
+  retries,
+  ordering,
+  inspection,
+  requeuing,
+  purging,
+  concurrency,
+];

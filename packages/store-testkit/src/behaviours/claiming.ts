@@ -1,0 +1,129 @@
+import { expect } from 'vitest';
+import { type BehaviourGroup, CLAIM_TIMEOUT_MS, claim, entries, entry, idsOf, stored } from '../behaviour.js';
+
+const HOUR_MS = 3_600_000;
+
+export const claiming: BehaviourGroup = {
+  name: 'claiming',
+  behaviours: {
+    'an empty outbox gives nothing': async (outbox) => {
+      expect(await outbox.createStore().fetchPending(10)).toEqual([]);
+    },
+
+    'all rows of a claim carry the same token, and the next claim has another': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(3));
+      const first = await claim(store, 2);
+      const second = await claim(store, 2);
+      expect(new Set(first.rows.map(({ claimToken }) => claimToken)).size).toBe(1);
+      expect(second.token).not.toBe(first.token);
+    },
+
+    'two dispatchers never receive the same row': async (outbox) => {
+      const [one, two] = [outbox.createStore(), outbox.createStore()];
+      await one.enqueue(entries(5));
+      expect((await claim(one, 3)).ids).toEqual(['m1', 'm2', 'm3']);
+      expect((await claim(two, 3)).ids).toEqual(['m4', 'm5']);
+      expect(await one.fetchPending(3)).toEqual([]);
+    },
+
+    'no more rows are claimed than the limit allows': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(5));
+      expect((await claim(store, 1)).ids).toHaveLength(1);
+      expect((await claim(store, 3)).ids).toHaveLength(3);
+      expect((await claim(store, 3)).ids).toHaveLength(1);
+    },
+
+    'the oldest due row comes first, whatever its id': async (outbox) => {
+      const store = outbox.createStore();
+      const nowMs = (await outbox.now()).getTime();
+      await store.enqueue([
+        entry({ id: 'a-later', availableAt: new Date(nowMs - 1_000) }),
+        entry({ id: 'z-sooner', availableAt: new Date(nowMs - 9_000) }),
+        entry({ id: 'm-same-as-first', availableAt: new Date(nowMs - 1_000) }),
+      ]);
+      expect(idsOf(await store.fetchPending(2))).toEqual(['z-sooner', 'a-later']);
+    },
+
+    'a row is not claimed before its time, and is after it': async (outbox) => {
+      const store = outbox.createStore();
+      const availableAt = new Date((await outbox.now()).getTime() + HOUR_MS);
+      await store.enqueue([entry({ id: 'later', availableAt }), entry({ id: 'now' })]);
+      expect((await claim(store)).ids).toEqual(['now']);
+      await outbox.advance(HOUR_MS - 30_000);
+      expect(idsOf(await store.fetchPending(10))).not.toContain('later');
+      await outbox.advance(31_000);
+      await store.markDispatched(['now']);
+      expect((await claim(store)).ids).toEqual(['later']);
+    },
+
+    'a claimed row is not claimed again while the claim lives': async (outbox) => {
+      const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      await store.enqueue(entries(1));
+      await claim(store);
+      await outbox.advance(CLAIM_TIMEOUT_MS - 10_000);
+      expect(await store.fetchPending(10)).toEqual([]);
+    },
+
+    'a claim that expired can be taken by another dispatcher': async (outbox) => {
+      const [crashed, other] = [1, 2].map(() => outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS }));
+      if (!crashed || !other) throw new Error('no stores');
+      await crashed.enqueue(entries(1));
+      const before = await claim(crashed);
+      await outbox.advance(CLAIM_TIMEOUT_MS + 1_000);
+      const after = await claim(other);
+      expect(after.ids).toEqual(['m1']);
+      expect(after.token).not.toBe(before.token);
+    },
+
+    'a claim lives by its owner’s time-out, not by that of who looks': async (outbox) => {
+      const patient = outbox.createStore({ claimTimeoutMs: HOUR_MS });
+      const hasty = outbox.createStore({ claimTimeoutMs: 1_000 });
+      await patient.enqueue(entries(1));
+      await claim(patient);
+      await outbox.advance(HOUR_MS / 2);
+      expect(await hasty.fetchPending(10)).toEqual([]);
+    },
+
+    'dispatched and dead rows are never claimed': async (outbox) => {
+      const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      await store.enqueue(entries(2));
+      const { token } = await claim(store);
+      await store.settle(token, [
+        { id: 'm1', kind: 'dispatched' },
+        { id: 'm2', kind: 'dead', error: 'no', reason: 'permanent' },
+      ]);
+      await outbox.advance(10 * CLAIM_TIMEOUT_MS);
+      expect(await store.fetchPending(10)).toEqual([]);
+    },
+
+    'a claim shows on the stored row': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(1));
+      const { token } = await claim(store);
+      expect((await stored(store, 'm1')).claimToken).toBe(token);
+    },
+
+    'an extended claim lives on for another time-out': async (outbox) => {
+      const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      await store.enqueue(entries(2));
+      const { token } = await claim(store);
+      await outbox.advance(CLAIM_TIMEOUT_MS - 10_000);
+      expect(await store.extendClaim(token, ['m1'])).toEqual(['m1']);
+      await outbox.advance(20_000);
+      expect((await claim(store)).ids).toEqual(['m2']);
+      await outbox.advance(CLAIM_TIMEOUT_MS);
+      expect(idsOf(await store.fetchPending(10))).toEqual(['m1']);
+    },
+
+    'a claim that was lost can’t be extended': async (outbox) => {
+      const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      await store.enqueue(entries(3));
+      const { token } = await claim(store);
+      await store.markDispatched(['m1'], token);
+      await store.requeue('m2');
+      expect(await store.extendClaim(token, ['m1', 'm2', 'm3', 'unknown'])).toEqual(['m3']);
+    },
+  },
+};

@@ -1,0 +1,126 @@
+import { expect } from 'vitest';
+import { type BehaviourGroup, entries, entry, expectError, idsOf, stored } from '../behaviour.js';
+
+export const enqueuing: BehaviourGroup = {
+  name: 'enqueuing',
+  behaviours: {
+    'a stored row has what its entry had': async (outbox) => {
+      const store = outbox.createStore();
+      const payload = {
+        text: 'zażółć gęślą jaźń 🦆 "quoted" \\ \n',
+        nested: [1, -0.5, null, true, { a: [] }],
+      };
+      await store.enqueue(
+        entry({ id: 'full', key: 'order-1', headers: { traceparent: '00-ab', 'x-ü': 'é' }, payload }),
+      );
+      const row = await stored(store, 'full');
+      expect(row).toMatchObject({
+        id: 'full',
+        topic: 'order.paid',
+        key: 'order-1',
+        headers: { traceparent: '00-ab', 'x-ü': 'é' },
+        attempts: 0,
+        retakes: 0,
+        retry: {},
+      });
+      expect(row.payload).toEqual(payload);
+    },
+
+    'a row without options has none': async (outbox) => {
+      const store = outbox.createStore();
+      const [id = ''] = await store.enqueue({ topic: 'order.paid', payload: null });
+      const row = await stored(store, id);
+      expect(Object.keys(row).sort()).toEqual(
+        [
+          'attempts',
+          'availableAt',
+          'createdAt',
+          'headers',
+          'id',
+          'payload',
+          'retakes',
+          'retry',
+          'topic',
+        ].sort(),
+      );
+      expect(row.payload).toBeNull();
+    },
+
+    'payloads of every JSON type come back as they were': async (outbox) => {
+      const store = outbox.createStore();
+      const payloads: unknown[] = [
+        '',
+        'text',
+        0,
+        -1.5,
+        1e21,
+        true,
+        false,
+        null,
+        [],
+        {},
+        [[null]],
+        { __proto__: null, constructor: 1 },
+      ];
+      const ids = await store.enqueue(payloads.map((payload) => entry({ payload })));
+      const rows = await Promise.all(ids.map((id) => stored(store, id)));
+      expect(rows.map(({ payload }) => payload)).toEqual(
+        payloads.map((payload) => JSON.parse(JSON.stringify(payload))),
+      );
+    },
+
+    'ids are given in the order of the entries': async (outbox) => {
+      const store = outbox.createStore();
+      const ids = await store.enqueue([entry({ id: 'b' }), entry(), entry({ id: 'a' })]);
+      expect(ids).toHaveLength(3);
+      expect([ids[0], ids[2]]).toEqual(['b', 'a']);
+      expect(ids[1]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    },
+
+    'rows of one call are claimed in the order of the entries': async (outbox) => {
+      const store = outbox.createStore();
+      const ids = await store.enqueue(Array.from({ length: 120 }, () => entry()));
+      expect(idsOf(await store.fetchPending(200))).toEqual(ids);
+    },
+
+    'no entries store nothing': async (outbox) => {
+      const store = outbox.createStore();
+      expect(await store.enqueue([])).toEqual([]);
+      expect(await store.count()).toEqual({ pending: 0, dispatched: 0, dead: 0, total: 0 });
+    },
+
+    'an id that is stored already is refused, with every other entry of the call': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entry({ id: 'taken' }));
+      await expectError(
+        store.enqueue([entry({ id: 'new' }), entry({ id: 'taken' })]),
+        'DUPLICATE_ID',
+        /taken/,
+      );
+      expect((await store.count()).total).toBe(1);
+    },
+
+    'ids that differ in case only are different rows': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue([entry({ id: 'a' }), entry({ id: 'A' })]);
+      expect(new Set(idsOf(await store.fetchPending(10)))).toEqual(new Set(['a', 'A']));
+    },
+
+    'the store’s clock stamps a row': async (outbox) => {
+      const store = outbox.createStore();
+      const before = await outbox.now();
+      await store.enqueue(entries(1));
+      const after = await outbox.now();
+      const { createdAt, availableAt } = await stored(store, 'm1');
+      expect(createdAt.getTime()).toBeGreaterThanOrEqual(before.getTime() - 1);
+      expect(createdAt.getTime()).toBeLessThanOrEqual(after.getTime() + 1);
+      expect(Math.abs(availableAt.getTime() - createdAt.getTime())).toBeLessThanOrEqual(1);
+    },
+
+    'a thousand entries are stored in one call': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(1_000));
+      expect((await store.count()).pending).toBe(1_000);
+    },
+  },
+};

@@ -1,0 +1,101 @@
+import { expect } from 'vitest';
+import { type BehaviourGroup, claim, entries, entry, idsOf } from '../behaviour.js';
+
+export const inspection: BehaviourGroup = {
+  name: 'inspection',
+  behaviours: {
+    'counts agree with what was done': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(6));
+      const { token } = await claim(store, 4);
+      await store.markDispatched(['m1', 'm2'], token);
+      await store.markDead('m3', 'no', { claimToken: token });
+      expect(await store.count()).toEqual({ pending: 3, dispatched: 2, dead: 1, total: 6 });
+    },
+
+    'peeking takes no claim and changes nothing': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(2));
+      const before = await store.peek({}, 10);
+      expect(await store.peek({}, 10)).toEqual(before);
+      expect((await claim(store)).ids).toEqual(['m1', 'm2']);
+    },
+
+    'a state filters, and the limit holds': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(5));
+      await store.markDispatched(['m1']);
+      await store.markDead('m2', 'no');
+      expect(idsOf(await store.peek({ state: 'dispatched' }, 10))).toEqual(['m1']);
+      expect(idsOf(await store.peek({ state: 'dead' }, 10))).toEqual(['m2']);
+      expect(idsOf(await store.peek({ state: 'pending' }, 10))).toEqual(['m3', 'm4', 'm5']);
+      expect(await store.peek({}, 10)).toHaveLength(5);
+      expect(await store.peek({}, 2)).toHaveLength(2);
+    },
+
+    'pending rows are listed by due time, all others with the latest first': async (outbox) => {
+      const store = outbox.createStore();
+      const nowMs = (await outbox.now()).getTime();
+      await store.enqueue([
+        entry({ id: 'second', availableAt: new Date(nowMs - 1_000) }),
+        entry({ id: 'first', availableAt: new Date(nowMs - 2_000), key: 'k' }),
+        entry({ id: 'future', availableAt: new Date(nowMs + 60_000) }),
+      ]);
+      expect(idsOf(await store.peek({ state: 'pending' }, 10))).toEqual(['first', 'second', 'future']);
+      expect(idsOf(await store.peek({}, 10))).toEqual(['future', 'first', 'second']);
+      await store.markDead('second', 'no');
+      await outbox.advance(1_000);
+      await store.markDead('first', 'no');
+      expect(idsOf(await store.peek({ state: 'dead' }, 10))).toEqual(['first', 'second']);
+      await store.enqueue(entries(2));
+      await store.markDispatched(['m2']);
+      await outbox.advance(1_000);
+      await store.markDispatched(['m1']);
+      expect(idsOf(await store.peek({ state: 'dispatched' }, 10))).toEqual(['m1', 'm2']);
+    },
+
+    'topic, key, error text and reason filter, alone and together': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue([
+        entry({ id: 'a', topic: 'order.paid', key: 'k1' }),
+        entry({ id: 'b', topic: 'order.paid', key: 'k2' }),
+        entry({ id: 'c', topic: 'Order.paid' }),
+      ]);
+      await store.markDead('a', 'Stripe said 100%_no', { reason: 'permanent' });
+      await store.markDead('b', 'rate limited', { reason: 'exhausted' });
+      const peek = async (filter: Parameters<typeof store.peek>[0]) =>
+        idsOf(await store.peek(filter, 10)).sort();
+      expect(await peek({ topic: 'order.paid' })).toEqual(['a', 'b']);
+      expect(await peek({ topic: 'Order.paid' })).toEqual(['c']);
+      expect(await peek({ key: 'k2' })).toEqual(['b']);
+      expect(await peek({ error: 'limited' })).toEqual(['b']);
+      expect(await peek({ error: '100%_no' })).toEqual(['a']);
+      expect(await peek({ error: '%' }), 'a wildcard of SQL is an ordinary character').toEqual(['a']);
+      expect(await peek({ error: 'stripe' }), 'compared exactly').toEqual([]);
+      expect(await peek({ reason: 'permanent' })).toEqual(['a']);
+      expect(
+        await peek({ state: 'dead', topic: 'order.paid', key: 'k1', error: 'Stripe', reason: 'permanent' }),
+      ).toEqual(['a']);
+      expect(await peek({ key: 'k1', reason: 'exhausted' })).toEqual([]);
+    },
+
+    'times filter: from the first on, up to before the second': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entry({ id: 'old' }));
+      await store.markDead('old', 'no');
+      await outbox.advance(60_000);
+      await store.enqueue(entry({ id: 'new' }));
+      await store.markDead('new', 'no');
+      const rows = await store.peek({ state: 'dead' }, 10);
+      const [newest] = rows;
+      if (!newest?.deadAt) throw new Error('no dead row');
+      const { createdAt, deadAt } = newest;
+      const justAfterDeath = new Date(deadAt.getTime() + 1);
+      expect(idsOf(await store.peek({ createdAfter: createdAt }, 10))).toEqual(['new']);
+      expect(idsOf(await store.peek({ createdBefore: createdAt }, 10))).toEqual(['old']);
+      expect(idsOf(await store.peek({ deadAfter: deadAt }, 10))).toEqual(['new']);
+      expect(idsOf(await store.peek({ deadBefore: deadAt }, 10))).toEqual(['old']);
+      expect(await store.peek({ deadAfter: justAfterDeath }, 10)).toEqual([]);
+    },
+  },
+};

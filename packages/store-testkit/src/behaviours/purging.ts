@@ -1,0 +1,54 @@
+import { expect } from 'vitest';
+import { type BehaviourGroup, claim, entries, idsOf } from '../behaviour.js';
+
+const DAY_MS = 86_400_000;
+
+export const purging: BehaviourGroup = {
+  name: 'purging',
+  behaviours: {
+    'dispatched rows older than the window are deleted, younger ones stay': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(3));
+      await store.markDispatched(['m1', 'm2']);
+      await outbox.advance(2 * DAY_MS);
+      await store.markDispatched(['m3']);
+      expect(await store.purgeDispatched({ ageMs: DAY_MS })).toBe(2);
+      expect(idsOf(await store.peek({}, 10))).toEqual(['m3']);
+      expect(await store.purgeDispatched({ ageMs: DAY_MS })).toBe(0);
+    },
+
+    'a date works like an age': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(2));
+      await store.markDispatched(['m1']);
+      await outbox.advance(DAY_MS);
+      const cutoff = await outbox.now();
+      await outbox.advance(1_000);
+      const after = new Date((await outbox.now()).getTime() - DAY_MS / 2);
+      await store.markDispatched(['m2']);
+      expect(cutoff.getTime()).toBeGreaterThan(after.getTime());
+      expect(await store.purgeDispatched(after)).toBe(1);
+      expect(idsOf(await store.peek({}, 10))).toEqual(['m2']);
+    },
+
+    'pending and dead rows are never deleted, however old': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(4));
+      await store.markDead('m1', 'no');
+      await store.markFailed('m2', 'no');
+      await claim(store, 1);
+      await outbox.advance(1_000 * DAY_MS);
+      expect(await store.purgeDispatched({ ageMs: 0 })).toBe(0);
+      expect(await store.count()).toMatchObject({ pending: 3, dead: 1 });
+    },
+
+    'more rows than a page are all deleted': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(Array.from({ length: 2_500 }, () => ({ topic: 'order.paid', payload: 1 })));
+      await store.markDispatched(idsOf(await store.peek({}, 2_500)));
+      await outbox.advance(DAY_MS);
+      expect(await store.purgeDispatched({ ageMs: 1_000 })).toBe(2_500);
+      expect((await store.count()).total).toBe(0);
+    },
+  },
+};

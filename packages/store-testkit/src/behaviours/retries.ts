@@ -1,0 +1,57 @@
+import type { BackoffOptions } from '@postcommit/core';
+import { OutboxDispatcher } from '@postcommit/core';
+import { expect } from 'vitest';
+import { type BehaviourGroup, entries, entry, stored } from '../behaviour.js';
+
+const BACKOFF: BackoffOptions = { type: 'exponential', delayMs: 30_000, maxDelayMs: 240_000, jitter: 'none' };
+
+async function failAlways(): Promise<void> {
+  throw new Error('broker down');
+}
+
+export const retries: BehaviourGroup = {
+  name: 'retries',
+  behaviours: {
+    'the policy of an entry is frozen in its row': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue([
+        entry({ id: 'both', retry: { maxAttempts: 3, backoff: BACKOFF } }),
+        entry({ id: 'attempts', retry: { maxAttempts: 20 } }),
+        entry({ id: 'backoff', retry: { backoff: { type: 'fixed', delayMs: 1.5 } } }),
+        entry({ id: 'none' }),
+      ]);
+      expect((await stored(store, 'both')).retry).toEqual({ maxAttempts: 3, backoff: BACKOFF });
+      expect((await stored(store, 'attempts')).retry).toEqual({ maxAttempts: 20 });
+      expect((await stored(store, 'backoff')).retry).toEqual({ backoff: { type: 'fixed', delayMs: 1.5 } });
+      expect((await stored(store, 'none')).retry).toEqual({});
+    },
+
+    'a row is due again after each wait of its policy, and dead at its limit': async (outbox) => {
+      const store = outbox.createStore();
+      const dispatcher = new OutboxDispatcher(store, failAlways);
+      await store.enqueue(entry({ id: 'm1', retry: { maxAttempts: 3, backoff: BACKOFF } }));
+      for (const waitMs of [30_000, 60_000]) {
+        expect(await dispatcher.dispatchPending()).toMatchObject({ fetched: 1, failed: 1 });
+        await outbox.advance(waitMs - 5_000);
+        expect(await dispatcher.dispatchPending()).toMatchObject({ fetched: 0 });
+        await outbox.advance(5_500);
+      }
+      expect(await dispatcher.dispatchPending()).toMatchObject({ fetched: 1, failed: 0, dead: 1 });
+      expect(await stored(store, 'm1')).toMatchObject({
+        attempts: 3,
+        deadReason: 'exhausted',
+        lastError: 'broker down',
+      });
+    },
+
+    'a row without a policy follows the dispatcher’s configuration of the day': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(1));
+      await new OutboxDispatcher(store, failAlways).dispatchPending();
+      expect(
+        await new OutboxDispatcher(store, failAlways, { maxAttempts: 2 }).dispatchPending(),
+      ).toMatchObject({ dead: 1 });
+      expect(await stored(store, 'm1')).toMatchObject({ attempts: 2, deadReason: 'exhausted' });
+    },
+  },
+};

@@ -1,0 +1,85 @@
+import { EnqueuePipeline, type OutboxEntry } from '@postcommit/core';
+import { expect } from 'vitest';
+import { type BehaviourGroup, entry, expectError } from '../behaviour.js';
+
+/** What a JavaScript caller, or one who silenced the compiler, may hand in. */
+function nonsense(fields: Record<string, unknown>): OutboxEntry {
+  return { ...entry(), ...fields } as OutboxEntry;
+}
+
+const BAD_ENTRIES: ReadonlyArray<[string, OutboxEntry, RegExp]> = [
+  ['INVALID_ENTRY', nonsense({ topic: '' }), /entry 1: topic is empty/],
+  ['INVALID_ENTRY', nonsense({ topic: 'x'.repeat(256) }), /entry 1: topic has 256 characters/],
+  ['INVALID_ENTRY', nonsense({ topic: 'a\u0000b' }), /entry 1: topic contains a NUL/],
+  ['INVALID_ENTRY', nonsense({ payload: undefined }), /entry 1: payload is undefined/],
+  ['INVALID_ENTRY', nonsense({ payload: { a: 'x\u0000y' } }), /entry 1: payload\.a contains a NUL/],
+  ['INVALID_ENTRY', nonsense({ payload: ['\ud800'] }), /entry 1: payload\[0\] contains half a surrogate/],
+  ['INVALID_ENTRY', nonsense({ payload: { n: 1n } }), /entry 1: payload\.n is a bigint/],
+  ['INVALID_ENTRY', nonsense({ id: 'x'.repeat(37) }), /entry 1: id must be 1 to 36/],
+  ['INVALID_ENTRY', nonsense({ key: '' }), /entry 1: key is empty/],
+  ['INVALID_ENTRY', nonsense({ headers: { a: 1 } }), /entry 1: header 'a' must be a string/],
+  [
+    'INVALID_ENTRY',
+    nonsense({ availableAt: new Date('never') }),
+    /entry 1: availableAt must be a valid Date/,
+  ],
+  ['INVALID_RETRY_POLICY', nonsense({ retry: { maxAttempts: 0 } }), /entry 1: maxAttempts/],
+  ['PAYLOAD_TOO_LARGE', nonsense({ payload: 'x'.repeat(1_048_576) }), /entry 1: payload has 1048578 bytes/],
+];
+
+/** The checks live in core; this shows that the store does not go around them. */
+export const validation: BehaviourGroup = {
+  name: 'validation',
+  behaviours: {
+    'one bad entry refuses the whole call, names its index and stores nothing': async (outbox) => {
+      const store = outbox.createStore();
+      for (const [code, bad, message] of BAD_ENTRIES)
+        await expectError(store.enqueue([entry(), bad]), code, message);
+      expect((await store.count()).total).toBe(0);
+    },
+
+    'one bad entry inside a transaction stores nothing and leaves the transaction usable': async (outbox) => {
+      const store = outbox.createStore();
+      const tx = await outbox.begin();
+      for (const [code, bad] of BAD_ENTRIES)
+        await expectError(store.enqueueWith(tx.handle, [entry(), bad]), code);
+      await store.enqueueWith(tx.handle, entry());
+      await tx.commit();
+      expect((await store.count()).total).toBe(1);
+    },
+
+    'the same id twice in one call is refused': async (outbox) => {
+      const store = outbox.createStore();
+      const twice = [entry({ id: 'x' }), entry({ id: 'y' }), entry({ id: 'x' })];
+      await expectError(store.enqueue(twice), 'DUPLICATE_ID', /entry 2: id 'x'/);
+      expect((await store.count()).total).toBe(0);
+    },
+
+    'a payload that its schema refuses is not stored': async (outbox) => {
+      const refuseAll = {
+        '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'no' }] }) },
+      } as const;
+      const store = outbox.createStore({
+        pipeline: new EnqueuePipeline({ schemas: { 'order.paid': refuseAll } }),
+      });
+      await expectError(store.enqueue(entry()), 'SCHEMA_MISMATCH', /entry 0: .*no/);
+      expect((await store.count()).total).toBe(0);
+    },
+
+    'limits and ages that make no sense are refused': async (outbox) => {
+      const store = outbox.createStore();
+      for (const limit of [0, -1, 1.5, Number.NaN]) {
+        await expectError(store.fetchPending(limit), 'INVALID_ARGUMENT', /limit/);
+        await expectError(store.peek({}, limit), 'INVALID_ARGUMENT', /limit/);
+        await expectError(store.requeueWhere({}, limit), 'INVALID_ARGUMENT', /limit/);
+      }
+      await expectError(store.purgeDispatched({ ageMs: -1 }), 'INVALID_ARGUMENT');
+      await expectError(store.purgeDispatched(new Date('never')), 'INVALID_ARGUMENT');
+      await expectError(
+        store.markFailed('x', 'error', { delayMs: Number.NaN }),
+        'INVALID_ARGUMENT',
+        /delayMs/,
+      );
+    },
+  },
+};

@@ -1,0 +1,68 @@
+/**
+ * Behind `npm run demo` and `npm test`: on a machine with nothing but Node and npm, fetches the pinned pnpm
+ * into the checkout, installs, builds, and then becomes the demo or the test run.
+ *
+ *   node scripts/run.mjs demo
+ *   node scripts/run.mjs test [vitest's arguments]
+ *   node scripts/run.mjs pnpm [pnpm's arguments]     the pinned pnpm, nothing installed or built first
+ */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { pnpmEntry, requireSupportedNode, root } from './checkout.mjs';
+import { cleanEnvironment } from './environment.mjs';
+import { prepare, providePnpm } from './prepare.mjs';
+import { StepFailed } from './step.mjs';
+
+const modes = { demo: becomeDemo, test: becomeTestRun, pnpm: becomePnpm };
+
+async function becomeDemo(args) {
+  const folder = join(root, 'examples/demo');
+  process.chdir(folder);
+  // What `node --import tsx` does, without a second process.
+  await import(pathToFileURL(createRequire(join(folder, 'package.json')).resolve('tsx')).href);
+  await become(join(folder, 'src/main.ts'), args);
+}
+
+async function becomeTestRun(args) {
+  process.chdir(root);
+  await become(join(root, 'node_modules/vitest/vitest.mjs'), ['run', ...args]);
+}
+
+async function becomePnpm(args) {
+  await become(pnpmEntry, args);
+}
+
+/** Loads the program into this process: signals and the exit code then need nobody to pass them on. */
+async function become(program, args) {
+  process.argv = [process.execPath, program, ...args];
+  await import(pathToFileURL(program).href);
+}
+
+/** Whether all went well; if not, everything has been said and the exit code is set. */
+async function isReady(mode) {
+  const interruption = new AbortController();
+  const onSignal = (signal) => interruption.abort(signal);
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of signals) process.on(signal, onSignal);
+  try {
+    requireSupportedNode();
+    if (!Object.hasOwn(modes, mode))
+      throw new Error('Usage: node scripts/run.mjs demo|test|pnpm [arguments]');
+    cleanEnvironment();
+    await (mode === 'pnpm' ? providePnpm : prepare)(interruption.signal);
+    return true;
+  } catch (error) {
+    const isReported = error instanceof StepFailed || interruption.signal.aborted;
+    if (!isReported) console.error(error.message);
+    process.exitCode = error.exitCode ?? 1;
+    return false;
+  } finally {
+    for (const signal of signals) process.off(signal, onSignal);
+    // Dying by the same signal tells a calling shell that this was an interrupt, not a failure.
+    if (interruption.signal.aborted) process.kill(process.pid, interruption.signal.reason);
+  }
+}
+
+const [mode, ...args] = process.argv.slice(2);
+if (await isReady(mode)) await modes[mode](args);
