@@ -10,6 +10,7 @@ export default defineConfig({
   },
   test: {
     include: ['{packages/*,tooling,test}/**/*.test.ts'],
+    globalSetup: ['tooling/src/vitest-global-setup.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
   },
 });

@@ -12,7 +12,7 @@ export interface OutboxModuleOptions
   extends Partial<OutboxConfig>,
     Pick<EnqueueOptions, 'schemas' | 'maxPayloadBytes'> {
   /** Short for a preference that binds `OutboxPublisher`. */
-  readonly publisher?: OutboxPublisher | PublishFunction;
+  readonly publisher?: OutboxPublisher | PublishFunction | undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { BackoffOptions } from './retry-policy.js';
 
 /**
  * The topics of an application and their payloads, by declaration merging. While nobody declares one,
- * any topic is allowed and payloads are `unknown`.
+ * any topic is allowed and payloads are `unknown`. Declare what JSON gives back: a `Date` arrives as a string.
  *
  * @example
  * declare module '@postcommit/core' {
@@ -28,25 +28,25 @@ type ByTopic<Topic extends string, Rest> = Topic extends string
 /** How a row is retried, frozen with it at enqueue. What is left out, the dispatcher's configuration decides. */
 export interface RetryOptions {
   /** Total tries, the first one included. */
-  readonly maxAttempts?: number;
-  readonly backoff?: BackoffOptions;
+  readonly maxAttempts?: number | undefined;
+  readonly backoff?: BackoffOptions | undefined;
 }
 
 interface EntryOptions {
   /** 1 to 36 printable ASCII characters. Default: a UUIDv7. It is the idempotency key: stable over retries. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Rows with the same key are published one after another, in the order they were enqueued. */
-  readonly key?: string;
-  readonly headers?: OutboxHeaders;
+  readonly key?: string | undefined;
+  readonly headers?: OutboxHeaders | undefined;
   /** Not published before this time. Default: at once, by the database's clock. */
-  readonly availableAt?: Date;
-  readonly retry?: RetryOptions;
+  readonly availableAt?: Date | undefined;
+  readonly retry?: RetryOptions | undefined;
 }
 
 export type OutboxHeaders = Readonly<Record<string, string>>;
 
 /** A message before it is stored. */
-export type OutboxEntry = ByTopic<OutboxTopic, EntryOptions>;
+export type OutboxEntry<Topic extends OutboxTopic = OutboxTopic> = ByTopic<Topic, EntryOptions>;
 
 export type OutboxState = 'pending' | 'dispatched' | 'dead';
 
@@ -74,7 +74,7 @@ interface RowFields {
 }
 
 /** A stored message. */
-export type OutboxRow = ByTopic<OutboxTopic, RowFields>;
+export type OutboxRow<Topic extends OutboxTopic = OutboxTopic> = ByTopic<Topic, RowFields>;
 
 export interface OutboxCounts {
   readonly pending: number;

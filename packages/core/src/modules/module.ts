@@ -52,7 +52,7 @@ export interface Module {
 export function provideFactory<T, const Dependencies extends readonly Dependency[]>(
   token: Token<T>,
   inject: Dependencies,
-  useFactory: (...args: ResolvedAll<Dependencies>) => T,
+  useFactory: (...args: ResolvedAll<Dependencies>) => NoInfer<T>,
 ): Provider<T> {
   return { provide: token, inject, useFactory };
 }
@@ -61,7 +61,7 @@ export function provideFactory<T, const Dependencies extends readonly Dependency
 export function contributeFactory<T, const Dependencies extends readonly Dependency[]>(
   pool: new (items: readonly T[]) => Pool<T>,
   inject: Dependencies,
-  useFactory: (...args: ResolvedAll<Dependencies>) => T,
+  useFactory: (...args: ResolvedAll<Dependencies>) => NoInfer<T>,
 ): Contribution<T> {
   return { pool, inject, useFactory };
 }

@@ -20,7 +20,8 @@ export class Pool<T> implements Iterable<T> {
 }
 
 /** A constructor of a pool, of this or another copy of the package. */
-export type PoolToken<T = unknown> = new (items: readonly T[]) => Pool<T>;
+// biome-ignore lint/suspicious/noExplicitAny: a list of contributions holds pools of every item.
+export type PoolToken<T = unknown> = new (items: readonly any[]) => Pool<T>;
 
 export function isPoolToken(token: Token): token is PoolToken {
   return Reflect.get(token, POOL) === true;

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { dependenciesOf, Inject, Injectable } from '../../src/modules/inject.js';
+import { optional } from '../../src/modules/module.js';
+import { refusal } from '../outbox-fixture.js';
+
+class A {}
+class B {}
+
+describe('what a constructor wants', () => {
+  test('is said by static inject', () => {
+    class Service {
+      static readonly inject = [A, B] as const;
+      constructor(
+        readonly _a: A,
+        readonly _b: B,
+      ) {}
+    }
+    expect(dependenciesOf(Service)).toEqual([A, B]);
+  });
+
+  test('is said by @Inject on each parameter', () => {
+    class Service {
+      readonly parts: unknown[];
+      constructor(a: A, b: B) {
+        this.parts = [a, b];
+      }
+    }
+    // Decorators of parameters run from the last to the first.
+    Inject(B)(Service, undefined, 1);
+    Inject(A)(Service, undefined, 0);
+    expect(dependenciesOf(Service)).toEqual([A, B]);
+  });
+
+  test('is nothing for a constructor without parameters', () => {
+    expect(dependenciesOf(A)).toEqual([]);
+  });
+
+  test('may be optional', () => {
+    class Service {
+      static readonly inject = [optional(A)];
+      constructor(readonly _a?: A) {}
+    }
+    expect(dependenciesOf(Service)).toEqual([{ optional: A }]);
+  });
+
+  test('is inherited, and what a subclass decorates does not change its parent', () => {
+    class Parent {
+      readonly part: unknown;
+      constructor(part: unknown) {
+        this.part = part;
+      }
+    }
+    Inject(A)(Parent, undefined, 0);
+    class Silent extends Parent {}
+    class Other extends Parent {}
+    Inject(B)(Other, undefined, 0);
+    expect([Parent, Silent, Other].map(dependenciesOf)).toEqual([[A], [A], [B]]);
+  });
+
+  test('must be said for every parameter', () => {
+    class Forgotten {
+      readonly parts: unknown[];
+      constructor(a: A, b: B) {
+        this.parts = [a, b];
+      }
+    }
+    const message = 'Forgotten has 2 constructor parameters but does not say what they are';
+    expect(() => dependenciesOf(Forgotten)).toThrow(refusal('MISSING_BINDING', message));
+    Inject(B)(Forgotten, undefined, 1);
+    expect(() => dependenciesOf(Forgotten)).toThrow(refusal('MISSING_BINDING', message));
+    Inject(A)(Forgotten, undefined, 0);
+    expect(dependenciesOf(Forgotten)).toEqual([A, B]);
+  });
+
+  test('is refused on methods', () => {
+    expect(() => Inject(A)(class {}, 'send', 0)).toThrow(
+      refusal('INVALID_CONFIG', '@Inject belongs on constructor parameters, not on send'),
+    );
+  });
+});
+
+test('@Injectable only marks', () => {
+  expect(Injectable()(A)).toBeUndefined();
+});

@@ -1,0 +1,64 @@
+import type { NewRow, Outcome, RowFilter } from '@postcommit/core';
+import type { SqlStatement } from './sql-statement.js';
+import type { TableName } from './table-name.js';
+
+/** Who claims, and for how long. */
+export interface Claim {
+  readonly token: string;
+  readonly timeoutMs: number;
+  readonly limit: number;
+  /** False when the batch has rows already: a retaken row must come alone. */
+  readonly mayRetake: boolean;
+}
+
+/** Where the search for free keys goes on: everything before was looked at and is blocked. */
+export interface KeyCursor {
+  readonly availableAt: string;
+  readonly seq: string;
+}
+
+export interface KeyedClaim extends Claim {
+  /** Due rows looked at, at the most: the cost follows the batch, not the backlog. */
+  readonly window: number;
+  /** Rows of one key, at the most. */
+  readonly perKey: number;
+  readonly after: KeyCursor | undefined;
+}
+
+/** The outcomes that need more than an id. */
+export type UnpublishedOutcome = Exclude<Outcome, { kind: 'dispatched' }>;
+
+/** What a database must say, each as statements; it runs nothing. `postgres/` says it. */
+export interface SqlDialect {
+  readonly name: string;
+  insert(table: TableName, rows: readonly NewRow[]): SqlStatement;
+  /**
+   * Claims due rows without a key, in one round trip. Each record has `keyed_due`, whether rows with a key are
+   * due; a record without `id` carries only that.
+   */
+  claimUnkeyed(table: TableName, claim: Claim): SqlStatement;
+  /**
+   * Claims rows with a key: first a lock, then the claim, in one transaction. Each record has `window_rows`,
+   * `last_available_at` and `last_seq`; a record without `id` carries only these.
+   */
+  claimKeyed(table: TableName, claim: KeyedClaim): readonly SqlStatement[];
+  /** Voids a claim whose result is unknown. */
+  releaseToken(table: TableName, token: string): SqlStatement;
+  settleDispatched(table: TableName, token: string | undefined, ids: readonly string[]): SqlStatement;
+  settleUnpublished(
+    table: TableName,
+    token: string | undefined,
+    outcomes: readonly UnpublishedOutcome[],
+  ): SqlStatement;
+  /** Of these outcomes, those that an earlier settle under the same token recorded. */
+  findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement;
+  extendClaim(table: TableName, token: string, ids: readonly string[], timeoutMs: number): SqlStatement;
+  count(table: TableName): SqlStatement;
+  peek(table: TableName, filter: RowFilter, limit: number): SqlStatement;
+  requeue(table: TableName, id: string): SqlStatement;
+  requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlStatement;
+  discard(table: TableName, ids: readonly string[]): SqlStatement;
+  cancel(table: TableName, id: string): SqlStatement;
+  /** Deletes one page; the store repeats it until a page is not full. */
+  purgePage(table: TableName, olderThan: Date | { readonly ageMs: number }, pageSize: number): SqlStatement;
+}

@@ -1,0 +1,14 @@
+// The store over any driver
+
+// The seam between databases
+export type { Claim, KeyCursor, KeyedClaim, SqlDialect, UnpublishedOutcome } from './dialect.js';
+export { postgres } from './postgres/dialect.js';
+// Capabilities
+export { SqlJobLock } from './sql-job-lock.js';
+export { SqlOutboxSchema } from './sql-outbox-schema.js';
+export type { SqlOutboxStoreOptions } from './sql-outbox-store.js';
+export { SqlOutboxStore } from './sql-outbox-store.js';
+export { SqlProcessedMessages } from './sql-processed-messages.js';
+export type { SqlExecutor, SqlRecord, SqlStatement } from './sql-statement.js';
+export type { TableOptions } from './table-name.js';
+export { TableName } from './table-name.js';

@@ -1,0 +1,197 @@
+import type { Claim, KeyedClaim } from '../dialect.js';
+import type { SqlStatement } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { END_CLAIM, NOW, nowPlusMs, PENDING, rowColumns } from './columns.js';
+
+/** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
+const STALLED_CLAIMER_MS = 5_000;
+/** Separates our advisory locks from those of the application. */
+const LOCK_SPACE = 0x706f7374;
+
+/**
+ * Claims the oldest due rows without a key, in one round trip. SKIP LOCKED lets two dispatchers pass each other
+ * without waiting; no row is locked longer than this statement.
+ *
+ * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along. No index
+ * contains a claim column, so that with room in the page every claim is a HOT update: no index is written.
+ */
+export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
+  return {
+    text: `
+      with due as materialized (
+        select ctid, claimed_until is not null as orphaned
+        from ${table}
+        where ${PENDING} and key is null
+          and available_at <= ${NOW}
+          and (claimed_until is null or ($4::boolean and claimed_until <= ${NOW}))
+        order by available_at, seq
+        limit $3::int
+        for update skip locked
+      ), claimed as (
+        update ${table} as o
+        set ${SET_CLAIM}
+        where o.ctid = any (array(
+          (select ctid from due where orphaned limit 1)
+          union all
+          select ctid from due where not exists (select from due where orphaned)
+        ))
+        returning ${rowColumns('o')}
+      )
+      select k.keyed_due, c.*
+      from (
+        select exists (
+          select from ${table} where ${PENDING} and key is not null and available_at <= ${NOW}
+        ) as keyed_due
+      ) k
+      left join claimed c on true`,
+    values: [claim.token, claim.timeoutMs, claim.limit, claim.mayRetake],
+  };
+}
+
+const SET_CLAIM = `retakes = o.retakes + (o.claimed_until is not null)::int,
+          claim_token = $1, claimed_at = ${NOW}, claimed_until = ${nowPlusMs('$2')}`;
+
+/**
+ * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim: a younger one
+ * can be in flight when an older one's transaction commits late. That is a rule about other rows than the ones we
+ * lock, so it must be read after every earlier keyed claim has committed: hence the lock, in a statement of its own,
+ * since the snapshot of a single statement would be older than its lock.
+ */
+export function claimKeyed(table: TableName, claim: KeyedClaim): readonly SqlStatement[] {
+  return [lockKeyedClaims(table), claimFreeKeys(table, claim)];
+}
+
+/** Held for one statement and a commit. A holder that stalls in between is cut off by the server. */
+function lockKeyedClaims(table: TableName): SqlStatement {
+  return {
+    text: `
+      select set_config('idle_in_transaction_session_timeout', '${STALLED_CLAIMER_MS}', true),
+        pg_advisory_xact_lock(${LOCK_SPACE}, hashtext($1))::text`,
+    values: [`keyed claims of ${table}`],
+  };
+}
+
+/**
+ * Looks at a window of due rows, finds the free keys among them, and takes of each its oldest rows, as far as they
+ * are due without a gap. `claimed_key` repeats the key on claimed rows only and is indexed: it finds live claims of
+ * a key without reading its backlog, and rows without a key never change it, so they keep their HOT updates.
+ *
+ * Rows that somebody else has locked (an operator who requeues, a late settle) are passed over, and with them all
+ * rows of their key behind them.
+ */
+function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
+  return {
+    text: `
+      with due_window as materialized (
+        select key, available_at, seq
+        from ${table}
+        where ${PENDING} and key is not null and available_at <= ${NOW}
+          and ($6::timestamptz is null or (available_at, seq) > ($6::timestamptz, $7::bigint))
+        order by available_at, seq
+        limit $5::int
+      ), free_keys as materialized (
+        select k.key, k.place
+        from (
+          select key, row_number() over (order by min(available_at), min(seq)) as place
+          from due_window
+          group by key
+          order by place
+        ) k
+        cross join lateral (
+          select available_at, claimed_until from ${table} where key = k.key and ${PENDING} order by seq limit 1
+        ) head
+        where head.available_at <= ${NOW} and ($4::boolean or head.claimed_until is null)
+          and not exists (
+            select from ${table} c where c.claimed_key = k.key and c.claimed_until > ${NOW}
+          )
+        limit $3::int
+      ), share as materialized (
+        select greatest(1, least($8::int, ceil($3::int / greatest(count(*), 1)::float8)))::int as rows from free_keys
+      ), prefix as materialized (
+        select f.place, p.*
+        from free_keys f
+        cross join lateral (
+          select h.ctid as row_ctid, h.claimed_until is not null as orphaned,
+            row_number() over (order by h.seq) as position,
+            bool_and(h.available_at <= ${NOW}) over (order by h.seq) as due_so_far,
+            count(h.claimed_until) over (order by h.seq) as orphans_so_far
+          from (
+            select ctid, seq, available_at, claimed_until
+            from ${table}
+            where key = f.key and ${PENDING}
+            order by seq
+            limit (select rows from share)
+          ) h
+        ) p
+        where p.due_so_far and (p.orphans_so_far = 0 or (p.position = 1 and $4::boolean))
+      ), locked as materialized (
+        select ctid
+        from ${table}
+        where ctid = any (array(select row_ctid from prefix)) and ${PENDING}
+        for update skip locked
+      ), unbroken as materialized (
+        select p.row_ctid, p.place, p.position, p.orphaned
+        from (
+          select p.*, count(*) over (partition by p.place order by p.position) as locked_so_far
+          from prefix p join locked l on l.ctid = p.row_ctid
+        ) p
+        where p.locked_so_far = p.position
+        order by p.place, p.position
+        limit $3::int
+      ), claimed as (
+        update ${table} as o
+        set ${SET_CLAIM}, claimed_key = o.key
+        where o.ctid = any (array(
+          (select row_ctid from unbroken where orphaned limit 1)
+          union all
+          select row_ctid from unbroken where not exists (select from unbroken where orphaned)
+        ))
+        returning ${rowColumns('o')}
+      )
+      select w.window_rows, w.last_available_at, w.last_seq, c.*
+      from (
+        select count(*)::int as window_rows,
+          (select available_at::text from due_window order by available_at desc, seq desc limit 1) as last_available_at,
+          (select seq::text from due_window order by available_at desc, seq desc limit 1) as last_seq
+        from due_window
+      ) w
+      left join claimed c on true`,
+    values: [
+      claim.token,
+      claim.timeoutMs,
+      claim.limit,
+      claim.mayRetake,
+      claim.window,
+      claim.after?.availableAt ?? null,
+      claim.after?.seq ?? null,
+      claim.perKey,
+    ],
+  };
+}
+
+/**
+ * After a claim whose result never came: it may have been committed. Reads all pending rows, which is the price of
+ * having no index on the token, and is paid only here.
+ */
+export function releaseToken(table: TableName, token: string): SqlStatement {
+  return {
+    text: `update ${table} set ${END_CLAIM} where ${PENDING} and claim_token = $1`,
+    values: [token],
+  };
+}
+
+export function extendClaim(
+  table: TableName,
+  token: string,
+  ids: readonly string[],
+  timeoutMs: number,
+): SqlStatement {
+  return {
+    text: `
+      update ${table}
+      set claimed_until = ${nowPlusMs('$3')}
+      where id = any ($1::varchar[]) and claim_token = $2 and ${PENDING}
+      returning id`,
+    values: [ids, token, timeoutMs],
+  };
+}

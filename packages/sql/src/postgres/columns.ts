@@ -1,0 +1,39 @@
+/**
+ * The columns of a row as every statement returns them, whatever the driver and its type parsers: times as
+ * milliseconds, JSON as text, `seq` as a number.
+ */
+export function rowColumns(alias: string): string {
+  return ROW_COLUMNS.map((column) => column.replaceAll('$', alias)).join(', ');
+}
+
+const ROW_COLUMNS = [
+  '$.id',
+  '$.topic',
+  '$.payload::text as payload',
+  '$.key',
+  '$.headers::text as headers',
+  'extract(epoch from $.created_at)::float8 * 1000 as created_at',
+  'extract(epoch from $.available_at)::float8 * 1000 as available_at',
+  'extract(epoch from $.dispatched_at)::float8 * 1000 as dispatched_at',
+  'extract(epoch from $.dead_at)::float8 * 1000 as dead_at',
+  '$.dead_reason',
+  '$.attempts',
+  '$.retakes',
+  '$.last_error',
+  '$.claim_token',
+  '$.max_attempts',
+  '$.backoff::text as backoff',
+  '$.seq::float8 as seq',
+];
+
+/** Pending: what the hot indexes hold. Written out alike everywhere, so that the planner recognises it. */
+export const PENDING = 'dispatched_at is null and dead_at is null';
+
+/** The database's clock, in a statement that starts after any lock wait. */
+export const NOW = 'statement_timestamp()';
+
+export function nowPlusMs(parameter: string): string {
+  return `${NOW} + ${parameter}::float8 * interval '1 millisecond'`;
+}
+
+export const END_CLAIM = 'claim_token = null, claimed_at = null, claimed_until = null, claimed_key = null';

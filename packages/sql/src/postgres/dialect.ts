@@ -1,0 +1,26 @@
+import type { SqlDialect } from '../dialect.js';
+import { claimKeyed, claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { insert } from './insert.js';
+import { count, peek } from './inspect.js';
+import { discard, purgePage, requeue, requeueWhere } from './operate.js';
+import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
+
+/** PostgreSQL 14 and newer. */
+export const postgres: SqlDialect = {
+  name: 'postgres',
+  insert,
+  claimUnkeyed,
+  claimKeyed,
+  releaseToken,
+  settleDispatched,
+  settleUnpublished,
+  findReceipts,
+  extendClaim,
+  count,
+  peek,
+  requeue,
+  requeueWhere,
+  discard,
+  cancel,
+  purgePage,
+};

@@ -1,0 +1,77 @@
+import type { RowFilter } from '@postcommit/core';
+import type { SqlStatement } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { END_CLAIM, NOW, PENDING } from './columns.js';
+import { conditions } from './inspect.js';
+
+const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
+        attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
+
+/**
+ * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one.
+ * Two statements in one, since `default` can't stand in a CASE.
+ */
+export function requeue(table: TableName, id: string): SqlStatement {
+  return {
+    text: `
+      with waiting as (
+        update ${table} set ${START_ANEW} where id = $1 and ${PENDING} returning id
+      ), ended as (
+        update ${table} set ${START_ANEW}, seq = default where id = $1 and not (${PENDING}) returning id
+      )
+      select id from waiting union all select id from ended`,
+    values: [id],
+  };
+}
+
+/** Oldest first, one after another, so that a key comes back in its old order. */
+export function requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlStatement {
+  const { where, values } = conditions({ state: 'dead', ...filter });
+  const keepsPlace = filter.state === 'pending';
+  return {
+    text: `
+      with chosen as materialized (
+        select id, seq from ${table} where ${where} order by seq limit $${values.length + 1}::int for update
+      ), numbered as materialized (
+        select c.id, nextval(pg_get_serial_sequence($${values.length + 2}, 'seq')) as seq
+        from (select id from chosen order by seq) c
+      )
+      update ${table} as o
+      set ${START_ANEW}${keepsPlace ? '' : ', seq = n.seq'}
+      from numbered n
+      where o.id = n.id
+      returning o.id`,
+    values: [...values, limit, table.quoted()],
+  };
+}
+
+export function discard(table: TableName, ids: readonly string[]): SqlStatement {
+  return {
+    text: `delete from ${table} where id = any ($1::varchar[]) and dead_at is not null returning id`,
+    values: [ids],
+  };
+}
+
+/** A page at a time, so that no lock is held long; SKIP LOCKED, so that two sweepers share the work. */
+export function purgePage(
+  table: TableName,
+  olderThan: Date | { readonly ageMs: number },
+  pageSize: number,
+): SqlStatement {
+  const cutoff =
+    olderThan instanceof Date ? '$1::timestamptz' : `${NOW} - $1::float8 * interval '1 millisecond'`;
+  return {
+    text: `
+      with old as materialized (
+        select ctid from ${table}
+        where dispatched_at is not null and dispatched_at < ${cutoff}
+        order by dispatched_at
+        limit $2::int
+        for update skip locked
+      ), deleted as (
+        delete from ${table} where ctid = any (array(select ctid from old)) returning 1
+      )
+      select count(*)::int as deleted from deleted`,
+    values: [olderThan instanceof Date ? olderThan.toISOString() : olderThan.ageMs, pageSize],
+  };
+}

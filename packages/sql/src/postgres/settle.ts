@@ -1,0 +1,79 @@
+import { attemptsOf, type Outcome } from '@postcommit/core';
+import type { UnpublishedOutcome } from '../dialect.js';
+import type { SqlStatement } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { NOW, PENDING } from './columns.js';
+
+/** Without a token it is an operator's step, whoever holds the row. */
+const FENCE = '($2::varchar is null or o.claim_token = $2)';
+
+/** The token stays on the row as a receipt: a settle whose answer was lost can be repeated. */
+export function settleDispatched(
+  table: TableName,
+  token: string | undefined,
+  ids: readonly string[],
+): SqlStatement {
+  return {
+    text: `
+      update ${table} as o
+      set dispatched_at = ${NOW}, retakes = 0, claimed_key = null
+      where o.id = any ($1::varchar[]) and ${FENCE} and o.dispatched_at is null and o.dead_at is null
+      returning o.id`,
+    values: [ids, token ?? null],
+  };
+}
+
+/** Every other outcome of a batch, in one statement: a thousand failed rows are not a thousand round trips. */
+export function settleUnpublished(
+  table: TableName,
+  token: string | undefined,
+  outcomes: readonly UnpublishedOutcome[],
+): SqlStatement {
+  return {
+    text: `
+      update ${table} as o
+      set attempts = o.attempts + x.attempts,
+        retakes = 0,
+        last_error = coalesce(x.error, o.last_error),
+        available_at = coalesce(${NOW} + x."delayMs" * interval '1 millisecond', o.available_at),
+        dead_at = case when x.kind = 'dead' then ${NOW} end,
+        dead_reason = x.reason,
+        claim_token = case when x.kind = 'dead' then o.claim_token end,
+        claimed_at = case when x.kind = 'dead' then o.claimed_at end,
+        claimed_until = case when x.kind = 'dead' then o.claimed_until end,
+        claimed_key = null
+      from json_to_recordset($1::json)
+        as x(id varchar, kind text, error text, "delayMs" float8, reason varchar, attempts int)
+      where o.id = x.id and ${FENCE} and o.dispatched_at is null and o.dead_at is null
+      returning o.id`,
+    values: [
+      JSON.stringify(outcomes.map((outcome) => ({ ...outcome, attempts: attemptsOf(outcome) }))),
+      token ?? null,
+    ],
+  };
+}
+
+export function findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement {
+  const idsOf = (kind: Outcome['kind']) =>
+    outcomes.filter((outcome) => outcome.kind === kind).map(({ id }) => id);
+  return {
+    text: `
+      select id
+      from ${table}
+      where claim_token = $1
+        and ((id = any ($2::varchar[]) and dispatched_at is not null) or (id = any ($3::varchar[]) and dead_at is not null))`,
+    values: [token, idsOf('dispatched'), idsOf('dead')],
+  };
+}
+
+export function cancel(table: TableName, id: string): SqlStatement {
+  return {
+    text: `
+      update ${table}
+      set dead_at = ${NOW}, dead_reason = 'cancelled',
+        claim_token = null, claimed_at = null, claimed_until = null, claimed_key = null
+      where id = $1 and ${PENDING}
+      returning id`,
+    values: [id],
+  };
+}

@@ -1,0 +1,188 @@
+import {
+  assertLimit,
+  assertOlderThan,
+  createUuidv7,
+  type NewRow,
+  type OutboxCounts,
+  OutboxError,
+  type OutboxRow,
+  type OutboxStoreOptions,
+  type Outcome,
+  type RowFilter,
+  TransactionalOutboxStore,
+} from '@postcommit/core';
+import type { SqlDialect, UnpublishedOutcome } from './dialect.js';
+import { duplicateIdError, missingTableError } from './driver-errors.js';
+import { KeyedClaims } from './keyed-claims.js';
+import { postgres } from './postgres/dialect.js';
+import { inPublishOrder, toOutboxRow } from './row-mapping.js';
+import type { SqlExecutor, SqlRecord, SqlStatement } from './sql-statement.js';
+import { TableName, type TableOptions } from './table-name.js';
+
+export interface SqlOutboxStoreOptions extends OutboxStoreOptions, TableOptions {
+  /** Default: PostgreSQL. */
+  readonly dialect?: SqlDialect;
+}
+
+/** Rows deleted in one statement: short locks, short transactions. */
+const PURGE_PAGE = 1_000;
+
+/** The outbox on a SQL database. A driver adds how to run statements and how to tell a transaction. */
+export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
+  readonly #dialect: SqlDialect;
+  readonly #table: TableName;
+  readonly #executor: SqlExecutor<Tx>;
+  readonly #newToken = createUuidv7();
+  readonly #keyed: KeyedClaims;
+
+  constructor(executor: SqlExecutor<Tx>, options: SqlOutboxStoreOptions = {}) {
+    super(options);
+    this.#executor = executor;
+    this.#dialect = options.dialect ?? postgres;
+    this.#table = new TableName(options);
+    this.#keyed = new KeyedClaims((claim) => this.#run(...this.#dialect.claimKeyed(this.#table, claim)));
+  }
+
+  async fetchPending(limit: number): Promise<OutboxRow[]> {
+    assertLimit(limit);
+    const token = this.#newToken();
+    try {
+      return inPublishOrder(await this.#claim(token, limit)).map(toOutboxRow);
+    } catch (error) {
+      // The claim may have been committed although its answer never came: nothing is published from it.
+      await this.#run(this.#dialect.releaseToken(this.#table, token)).catch(() => []);
+      throw error;
+    }
+  }
+
+  async settle(claimToken: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
+    const dispatched = outcomes.filter(({ kind }) => kind === 'dispatched').map(({ id }) => id);
+    const others = outcomes.filter((outcome): outcome is UnpublishedOutcome => outcome.kind !== 'dispatched');
+    const settled: string[] = [];
+    if (dispatched.length > 0) {
+      settled.push(
+        ...idsOf(await this.#run(this.#dialect.settleDispatched(this.#table, claimToken, dispatched))),
+      );
+    }
+    if (others.length > 0) {
+      settled.push(
+        ...idsOf(await this.#run(this.#dialect.settleUnpublished(this.#table, claimToken, others))),
+      );
+    }
+    return [...settled, ...(await this.#receipts(claimToken, outcomes, settled))];
+  }
+
+  async extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    return idsOf(
+      await this.#run(this.#dialect.extendClaim(this.#table, claimToken, ids, this.claimTimeoutMs)),
+    );
+  }
+
+  async count(): Promise<OutboxCounts> {
+    const [record] = await this.#run(this.#dialect.count(this.#table));
+    const { pending = 0, dispatched = 0, dead = 0 } = record as Record<string, number>;
+    return { pending, dispatched, dead, total: pending + dispatched + dead };
+  }
+
+  async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
+    assertLimit(limit);
+    return (await this.#run(this.#dialect.peek(this.#table, filter, limit))).map(toOutboxRow);
+  }
+
+  async requeue(id: string): Promise<void> {
+    const found = await this.#run(this.#dialect.requeue(this.#table, id));
+    if (found.length === 0) throw new OutboxError('ROW_NOT_FOUND', `no row with id '${id}'`);
+  }
+
+  async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+    assertLimit(limit);
+    return (await this.#run(this.#dialect.requeueWhere(this.#table, filter, limit))).length;
+  }
+
+  async discard(ids: readonly string[]): Promise<number> {
+    if (ids.length === 0) return 0;
+    return (await this.#run(this.#dialect.discard(this.#table, ids))).length;
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    return (await this.#run(this.#dialect.cancel(this.#table, id))).length > 0;
+  }
+
+  async purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number> {
+    assertOlderThan(olderThan);
+    let total = 0;
+    for (let deleted = PURGE_PAGE; deleted === PURGE_PAGE; total += deleted) {
+      const [record] = await this.#run(this.#dialect.purgePage(this.#table, olderThan, PURGE_PAGE));
+      deleted = Number(record?.['deleted'] ?? 0);
+    }
+    return total;
+  }
+
+  protected async insert(rows: readonly NewRow[], tx?: Tx): Promise<void> {
+    try {
+      await this.#executor([this.#dialect.insert(this.#table, rows)], tx);
+    } catch (error) {
+      throw duplicateIdError(error, rows) ?? missingTableError(error, this.#table) ?? error;
+    }
+  }
+
+  /** Rows with and without a key take turns at coming first; a retaken row comes alone. */
+  async #claim(token: string, limit: number): Promise<SqlRecord[]> {
+    const claim = { token, timeoutMs: this.claimTimeoutMs };
+    const keyedFirst = this.#keyed.isTheirTurn();
+    const first = keyedFirst ? await this.#keyed.claim({ ...claim, limit, mayRetake: true }) : [];
+    if (first.length === limit || isRetaken(first)) return first;
+    const unkeyed = await this.#claimUnkeyed({
+      ...claim,
+      limit: limit - first.length,
+      mayRetake: first.length === 0,
+    });
+    const claimed = [...first, ...unkeyed];
+    if (keyedFirst || claimed.length === limit || isRetaken(claimed) || !this.#keyed.areDue) return claimed;
+    const rest = await this.#keyed.claim({
+      ...claim,
+      limit: limit - claimed.length,
+      mayRetake: claimed.length === 0,
+    });
+    return [...claimed, ...rest];
+  }
+
+  async #claimUnkeyed(claim: Parameters<SqlDialect['claimUnkeyed']>[1]): Promise<SqlRecord[]> {
+    const records = await this.#run(this.#dialect.claimUnkeyed(this.#table, claim));
+    const claimed = records.filter(({ id }) => id !== null);
+    this.#keyed.areDue = records[0]?.['keyed_due'] === true;
+    this.#keyed.shareWithUnkeyed = claimed.length === claim.limit;
+    return claimed;
+  }
+
+  /** Ids that an earlier settle under this token recorded; asked only when some are missing. */
+  async #receipts(
+    token: string | undefined,
+    outcomes: readonly Outcome[],
+    settled: readonly string[],
+  ): Promise<string[]> {
+    const known = new Set(settled);
+    const missing = outcomes.filter(
+      ({ id, kind }) => !known.has(id) && (kind === 'dispatched' || kind === 'dead'),
+    );
+    if (token === undefined || missing.length === 0) return [];
+    return idsOf(await this.#run(this.#dialect.findReceipts(this.#table, token, missing)));
+  }
+
+  async #run(...statements: SqlStatement[]): Promise<SqlRecord[]> {
+    try {
+      return await this.#executor(statements);
+    } catch (error) {
+      throw missingTableError(error, this.#table) ?? error;
+    }
+  }
+}
+
+function idsOf(records: readonly SqlRecord[]): string[] {
+  return records.map(({ id }) => id as string);
+}
+
+function isRetaken(records: readonly SqlRecord[]): boolean {
+  return records.length === 1 && Number(records[0]?.['retakes']) > 0;
+}

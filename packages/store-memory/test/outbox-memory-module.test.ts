@@ -1,0 +1,53 @@
+import { composeModules, OutboxDispatcher, OutboxModule, OutboxStore } from '@postcommit/core';
+import {
+  MemoryOutboxStore,
+  MemoryTable,
+  OutboxMemoryModule,
+  type OutboxMemoryModuleOptions,
+  seededRandom,
+  VirtualClock,
+} from '@postcommit/store-memory';
+import { describe, expect, test } from 'vitest';
+
+const entry = { topic: 'order.paid', payload: {} };
+
+function storeOf(options: OutboxMemoryModuleOptions): MemoryOutboxStore {
+  return composeModules([OutboxModule, OutboxMemoryModule.forRoot(options)]).get(MemoryOutboxStore);
+}
+
+describe('OutboxMemoryModule', () => {
+  test('is a module itself, with all defaults', async () => {
+    const published: string[] = [];
+    const publisher = async ({ topic }: { topic: string }): Promise<void> => void published.push(topic);
+    const app = composeModules([OutboxModule.forRoot({ publisher }), OutboxMemoryModule]);
+    expect(app.get(OutboxStore)).toBeInstanceOf(MemoryOutboxStore);
+    await app.get(OutboxStore).enqueue(entry);
+    expect(await app.get(OutboxDispatcher).dispatchPending()).toMatchObject({ dispatched: 1 });
+    expect(published).toEqual(['order.paid']);
+  });
+
+  test('gives every application a table of its own', async () => {
+    const [one, two] = [storeOf({}), storeOf({})];
+    await one.enqueue(entry);
+    expect([await one.count(), await two.count()]).toMatchObject([{ total: 1 }, { total: 0 }]);
+  });
+
+  test('forRoot takes the options of the store', async () => {
+    const clock = new VirtualClock();
+    const table = new MemoryTable(clock);
+    const store = storeOf({ table, claimTimeoutMs: 70_000 });
+    expect(store.claimTimeoutMs).toBe(70_000);
+    await store.enqueue(entry);
+    expect(await new MemoryOutboxStore({ table }).peek({}, 1)).toMatchObject([
+      { createdAt: new Date(clock.now()) },
+    ]);
+  });
+
+  test('forRoot({ random }) makes ids and claim tokens repeatable, as the store does', async () => {
+    const idsAndToken = async (): Promise<unknown[]> => {
+      const store = storeOf({ table: new MemoryTable(new VirtualClock()), random: seededRandom(1) });
+      return [await store.enqueue([entry, entry]), (await store.fetchPending(1))[0]?.claimToken];
+    };
+    expect(await idsAndToken()).toEqual(await idsAndToken());
+  });
+});

@@ -1,0 +1,19 @@
+/** The methods of a `pg` client that we call: any version's client, and those of compatible drivers, fit. */
+export interface PgClientLike {
+  query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  /** Newer versions of `pg` know it without a round trip: I(dle), in a T(ransaction), E(rror). */
+  getTransactionStatus?(): string | null;
+  /** A pool has this; a client has not. It is what keeps a pool from passing for a transaction. */
+  totalCount?: never;
+}
+
+export interface PgPoolClientLike {
+  query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  release(error?: Error | boolean): void;
+}
+
+/** The methods of a `pg` pool that we call. */
+export interface PgPoolLike {
+  query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  connect(): Promise<PgPoolClientLike>;
+}
