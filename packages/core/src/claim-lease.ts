@@ -69,9 +69,11 @@ export class ClaimLease {
       const kept = new Set(await this.#store.extendClaim(this.#token, asked));
       for (const id of asked)
         if (!kept.has(id)) this.#lose(id, 'another dispatcher took it, or it was requeued');
-      if (this.#held.size === 0) return;
+      const deadlineMs = sentAtMs + this.#store.claimTimeoutMs;
+      // An older answer that comes after a newer one says nothing new.
+      if (this.#held.size === 0 || deadlineMs <= this.#deadlineMs) return;
       this.#cancelDeadline();
-      this.#deadlineMs = sentAtMs + this.#store.claimTimeoutMs;
+      this.#deadlineMs = deadlineMs;
       this.#cancelDeadline = this.#scheduleDeadline();
     } catch (error) {
       // The next heartbeat tries again; if none succeeds, the deadline says why.

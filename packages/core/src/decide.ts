@@ -29,14 +29,13 @@ export function decide(
   policy: RetryPolicy,
   random: Random = Math.random,
 ): Decision {
-  const { permanent, retryAfterMs, deadReason } = fieldsOf(error);
+  const { permanent, deadReason } = fieldsOf(error);
   if (permanent === true)
     return { kind: 'dead', reason: isDeadReason(deadReason) ? deadReason : 'permanent' };
   const attempts = row.attempts + 1;
   if (attempts >= (row.retry.maxAttempts ?? policy.maxAttempts)) return { kind: 'dead', reason: 'exhausted' };
   const delayMs = configuredDelayMs(row.retry.backoff ?? policy.backoff, attempts, error, row, random);
-  const leastMs = typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0;
-  return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastMs)) };
+  return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastDelayMs(error))) };
 }
 
 /** The outcome to settle for a publish that failed. Never throws: the other rows of the batch depend on it. */
@@ -54,7 +53,8 @@ export function outcomeOfError(
       : { id: row.id, kind: 'failed', error: text, delayMs: decision.delayMs };
   } catch (broken) {
     const both = errorText(`${text} (and the backoff function failed: ${errorText(broken)})`);
-    return { id: row.id, kind: 'failed', error: both, delayMs: BROKEN_BACKOFF_DELAY_MS };
+    const delayMs = Math.max(BROKEN_BACKOFF_DELAY_MS, leastDelayMs(error));
+    return { id: row.id, kind: 'failed', error: both, delayMs: boundedDelayMs(delayMs) };
   }
 }
 
@@ -73,6 +73,12 @@ function configuredDelayMs(
     'INVALID_RETRY_POLICY',
     `the backoff function returned ${String(delayMs)}, not milliseconds`,
   );
+}
+
+/** What the other side asked for, in a Retry-After header for example. */
+function leastDelayMs(error: unknown): number {
+  const { retryAfterMs } = fieldsOf(error);
+  return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0;
 }
 
 function fieldsOf(error: unknown): { permanent?: unknown; retryAfterMs?: unknown; deadReason?: unknown } {

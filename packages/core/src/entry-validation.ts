@@ -89,10 +89,8 @@ function assertName(value: unknown, field: string, index: number): void {
 
 function assertId(id: unknown, index: number): void {
   if (typeof id === 'string' && ID_PATTERN.test(id)) return;
-  throw invalid(
-    index,
-    `id must be 1 to 36 printable ASCII characters, got ${JSON.stringify(id)?.slice(0, 80)}`,
-  );
+  const shown = typeof id === 'string' ? JSON.stringify(id) : String(id);
+  throw invalid(index, `id must be 1 to 36 printable ASCII characters, got ${shown.slice(0, 80)}`);
 }
 
 function assertHeaders(headers: OutboxHeaders, index: number): void {

@@ -38,7 +38,8 @@ function retryAfterMs(response: HttpResponse): number | undefined {
   const header = response.headers.get('retry-after')?.trim();
   if (!header) return undefined;
   if (/^\d+$/.test(header)) return Number(header) * 1_000;
-  const date = Date.parse(header);
+  // Only what looks like an HTTP date: Date.parse makes a date of '-5' and of '1.5' too.
+  const date = /^[A-Z][a-z]+, /.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 

@@ -7,25 +7,38 @@ const MAX_CAUSES = 5;
  * addresses are masked, characters that a database can't hold are replaced, and it is cut at 8 KiB.
  */
 export function errorText(error: unknown): string {
-  const text = messages(error, 0)
-    .join(': ')
+  const text = readable(error)
     .replaceAll('\u0000', '\uFFFD')
-    .replace(/:\/\/[^\s/@]*@/g, '://***@')
+    .replace(/:\/\/[^\s/]*@/g, '://***@')
     .toWellFormed();
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_ERROR_BYTES));
   return text.slice(0, read);
 }
 
+/** Whatever was thrown can be described, even if reading it throws in turn. */
+function readable(error: unknown): string {
+  try {
+    return messages(error, 0).join(': ');
+  } catch {
+    return 'an error that could not be read';
+  }
+}
+
 function messages(error: unknown, depth: number): string[] {
   if (depth >= MAX_CAUSES) return [];
-  if (!(error instanceof Error)) return [describe(error)];
-  const own = error.message || error.name;
-  const inner =
-    error instanceof AggregateError
-      ? [error.errors.flatMap((one) => messages(one, depth + 1)).join('; ')]
-      : [];
+  if (!isErrorLike(error)) return [describe(error)];
+  const inner = Array.isArray(error.errors) ? error.errors.flatMap((one) => messages(one, depth + 1)) : [];
   const cause = error.cause === undefined ? [] : messages(error.cause, depth + 1);
-  return [own, ...inner, ...cause];
+  return [error.message || error.name || 'Error', ...(inner.length > 0 ? [inner.join('; ')] : []), ...cause];
+}
+
+/** By its fields: an error of another realm is not an instance of ours. */
+function isErrorLike(
+  thrown: unknown,
+): thrown is { message: string; name?: string; cause?: unknown; errors?: unknown } {
+  return (
+    typeof thrown === 'object' && thrown !== null && 'message' in thrown && typeof thrown.message === 'string'
+  );
 }
 
 /** Throwing a string, an object or nothing is odd but must still be recorded. */

@@ -1,5 +1,6 @@
 import { ClaimLease } from './claim-lease.js';
 import { type Clock, systemClock } from './clock.js';
+import { condemned, undecodable } from './condemned.js';
 import { outcomeOfError } from './decide.js';
 import { EnqueuePipeline } from './enqueue.js';
 import { OutboxError } from './errors.js';
@@ -10,8 +11,9 @@ import { type OutboxPublisher, type PublishFunction, toPublisher } from './outbo
 import type { OutboxRow } from './outbox-row.js';
 import { assertLimit, type OutboxStore } from './outbox-store.js';
 import type { Outcome } from './outcome.js';
-import { publishBounded } from './publish-bounded.js';
+import { type PublishBounds, publishBounded } from './publish-bounded.js';
 import { PublishSlots } from './publish-slots.js';
+import { PublishTimeouts } from './publish-timeouts.js';
 import type { Random } from './retry-policy.js';
 
 /** What became of one batch. What was fetched and is counted nowhere else was given back unpublished. */
@@ -93,11 +95,13 @@ export class OutboxDispatcher {
       sentAtMs,
       this.#clock,
     );
+    const timeouts = new PublishTimeouts(this.#clock, this.#config.publishTimeoutMs);
     const outcomes: Outcome[] = [];
     let settled: string[] = [];
     try {
-      await this.#publishAll(rows, lease, outcomes);
+      await this.#publishAll(rows, { lease, timeouts, slots: this.#slots, clock: this.#clock }, outcomes);
     } finally {
+      timeouts.stop();
       lease.end();
       // A crash before this line publishes the batch again; it can never lose it.
       settled = await this.#settle(token, outcomes);
@@ -115,78 +119,70 @@ export class OutboxDispatcher {
   }
 
   /** Starts rows in order as slots come free, passing over those whose key is being published. */
-  async #publishAll(rows: readonly OutboxRow[], lease: ClaimLease, outcomes: Outcome[]): Promise<void> {
-    const waiting = [...rows];
-    const running = new Map<OutboxRow, Promise<void>>();
+  async #publishAll(rows: readonly OutboxRow[], bounds: PublishBounds, outcomes: Outcome[]): Promise<void> {
+    const waiting = new Set(rows);
+    const running = new Set<Promise<void>>();
     const busyKeys = new Set<string>();
     const heldBackKeys = new Set<string>();
-    while (waiting.length > 0) {
-      const index = waiting.findIndex(({ key }) => key === undefined || !busyKeys.has(key));
-      if (index < 0) {
-        await Promise.race(running.values());
-        continue;
-      }
+    while (waiting.size > 0) {
       const granted = this.#slots.acquire();
       if (!(granted === true || (await granted))) break;
-      const [row] = waiting.splice(index, 1) as [OutboxRow];
-      if (row.key !== undefined) busyKeys.add(row.key);
-      const run = this.#publishOne(row, lease, heldBackKeys).then((outcome) => {
+      // Chosen when the slot is there, not before: until then an older row may have become free to start.
+      const row = firstStartable(waiting, busyKeys);
+      if (!row) {
+        this.#slots.release({ overdue: false });
+        await Promise.race(running);
+        continue;
+      }
+      waiting.delete(row);
+      const { key } = row;
+      if (key !== undefined) busyKeys.add(key);
+      const isHeldBack = key !== undefined && heldBackKeys.has(key);
+      const run = this.#publishOne(row, bounds, isHeldBack).then(({ outcome, keepsSlot }) => {
         outcomes.push(outcome);
-        running.delete(row);
-        if (row.key === undefined) return;
-        busyKeys.delete(row.key);
+        running.delete(run);
+        if (key !== undefined) busyKeys.delete(key);
         // A failed or unpublished row comes first again: its followers must not overtake it.
-        if (outcome.kind === 'failed' || outcome.kind === 'released') heldBackKeys.add(row.key);
+        if (key !== undefined && (outcome.kind === 'failed' || outcome.kind === 'released'))
+          heldBackKeys.add(key);
+        if (!keepsSlot) this.#slots.release({ overdue: false });
       });
-      running.set(row, run);
+      running.add(run);
     }
-    for (const { id } of waiting) outcomes.push({ id, kind: 'released' });
-    await Promise.all(running.values());
+    for (const row of waiting) outcomes.push(released(row));
+    await Promise.all(running);
   }
 
-  /** Owns one slot from here on. Never rejects. */
-  async #publishOne(row: OutboxRow, lease: ClaimLease, heldBackKeys: ReadonlySet<string>): Promise<Outcome> {
-    let verdict: Outcome | undefined;
-    try {
-      verdict =
-        row.key !== undefined && heldBackKeys.has(row.key) ? released(row) : await this.#verdictBefore(row);
-      if (!verdict && !lease.holds(row.id)) verdict = released(row);
-    } catch (error) {
-      verdict = this.#failure(error, row);
-    }
-    if (verdict) {
-      this.#slots.release({ overdue: false });
-      return verdict;
-    }
-    return publishBounded(row, {
-      publish: this.#publish,
-      timeoutMs: this.#config.publishTimeoutMs,
-      lease,
-      slots: this.#slots,
-      clock: this.#clock,
-    }).then(
-      () => ({ id: row.id, kind: 'dispatched' }),
-      (error: unknown) => this.#failure(error, row),
+  /** Never rejects. */
+  async #publishOne(
+    row: OutboxRow,
+    bounds: PublishBounds,
+    isHeldBack: boolean,
+  ): Promise<{ outcome: Outcome; keepsSlot: boolean }> {
+    const verdict = isHeldBack ? released(row) : await this.#verdictBefore(row);
+    if (verdict) return { outcome: verdict, keepsSlot: false };
+    if (!bounds.lease.holds(row.id)) return { outcome: released(row), keepsSlot: false };
+    const end = await publishBounded(row, this.#publish, bounds);
+    const outcome: Outcome = end.published
+      ? { id: row.id, kind: 'dispatched' }
+      : this.#failure(end.error, row);
+    return { outcome, keepsSlot: end.keepsSlot };
+  }
+
+  /** What becomes of a row before anything is published; a Promise only where a schema has to be asked. */
+  #verdictBefore(row: OutboxRow): Outcome | undefined | Promise<Outcome | undefined> {
+    return (
+      condemned(row, this.#config) ?? (this.#pipeline.hasSchema(row.topic) ? this.#misfit(row) : undefined)
     );
   }
 
-  /** What is wrong with a row before anything is published. */
-  async #verdictBefore(row: OutboxRow): Promise<Outcome | undefined> {
-    const dead = { id: row.id, kind: 'dead', untried: true } as const;
-    if (row.undecodable !== undefined) return { ...dead, reason: 'undecodable', error: row.undecodable };
-    if (row.retakes >= this.#config.maxRetakes) {
-      const error = `its claim expired ${row.retakes} times in a row: the process may have died of it each time`;
-      return { ...dead, reason: 'crashed', error };
+  async #misfit(row: OutboxRow): Promise<Outcome | undefined> {
+    try {
+      const problem = await this.#pipeline.schemaProblem(row.topic, row.payload);
+      return problem === undefined ? undefined : undecodable(row, `payload: ${problem}`);
+    } catch (error) {
+      return this.#failure(error, row);
     }
-    const maxAttempts = row.retry.maxAttempts ?? this.#config.maxAttempts;
-    if (row.attempts >= maxAttempts) {
-      const error = row.lastError ?? `attempts (${row.attempts}) had reached the limit of ${maxAttempts}`;
-      return { ...dead, reason: 'exhausted', error };
-    }
-    const problem = await this.#pipeline.schemaProblem(row.topic, row.payload);
-    return problem === undefined
-      ? undefined
-      : { ...dead, reason: 'undecodable', error: `payload: ${problem}` };
   }
 
   #failure(error: unknown, row: OutboxRow): Outcome {
@@ -204,6 +200,14 @@ export class OutboxDispatcher {
       throw error;
     }
   }
+}
+
+function firstStartable(
+  waiting: ReadonlySet<OutboxRow>,
+  busyKeys: ReadonlySet<string>,
+): OutboxRow | undefined {
+  for (const row of waiting) if (row.key === undefined || !busyKeys.has(row.key)) return row;
+  return undefined;
 }
 
 function released({ id }: OutboxRow): Outcome {

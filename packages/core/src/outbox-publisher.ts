@@ -43,8 +43,10 @@ export function toPublisher(publisher: OutboxPublisher | PublishFunction): Outbo
   return publisher;
 }
 
-function isClass(value: PublishFunction & { prototype?: unknown }): boolean {
-  return typeof value.prototype === 'object' && value.prototype !== null && 'publish' in value.prototype;
+function isClass(value: PublishFunction): boolean {
+  return (
+    /^class\b/.test(Function.prototype.toString.call(value)) || typeof value.prototype?.publish === 'function'
+  );
 }
 
 class FunctionPublisher extends OutboxPublisher {

@@ -29,10 +29,13 @@ export abstract class OutboxStore {
 
   constructor(options: OutboxStoreOptions = {}) {
     this.claimTimeoutMs = options.claimTimeoutMs ?? DEFAULT_CLAIM_TIMEOUT_MS;
-    if (!(Number.isFinite(this.claimTimeoutMs) && this.claimTimeoutMs >= 1)) {
+    // A longer one does not fit a timer, which would then fire at once.
+    if (
+      !(Number.isFinite(this.claimTimeoutMs) && this.claimTimeoutMs >= 1 && this.claimTimeoutMs < 2 ** 31)
+    ) {
       throw new OutboxError(
         'INVALID_CONFIG',
-        `claimTimeoutMs must be at least 1, got ${String(options.claimTimeoutMs)}`,
+        `claimTimeoutMs must be at least 1 and below 2^31, got ${String(options.claimTimeoutMs)}`,
       );
     }
     this.pipeline = options.pipeline ?? new EnqueuePipeline();

@@ -35,6 +35,10 @@ function objectProblem(value: object, path: string, depth: number): PayloadProbl
   if (depth >= MAX_DEPTH)
     return `${path.slice(0, 80)}… refers to itself or is nested deeper than ${MAX_DEPTH} levels`;
   if (hasToJson(value)) return toJsonProblem(value, path, depth);
+  return memberProblem(value, path, depth);
+}
+
+function memberProblem(value: object, path: string, depth: number): PayloadProblem {
   if (Array.isArray(value)) return firstProblem(value.entries(), (index) => `${path}[${index}]`, depth);
   const emptied = emptiedKind(value);
   if (emptied) return `${path} is ${emptied}, which JSON would store as {}`;
@@ -63,7 +67,9 @@ function hasToJson(value: object): value is { toJSON(): unknown } {
 function toJsonProblem(value: { toJSON(): unknown }, path: string, depth: number): PayloadProblem {
   if (types.isDate(value) && Number.isNaN(value.getTime()))
     return `${path} is an invalid Date, which JSON would store as null`;
-  return payloadProblem(value.toJSON(), path, depth + 1);
+  const json = value.toJSON();
+  // JSON.stringify asks once: a toJSON that answers with itself is not asked again.
+  return json === value ? memberProblem(value, path, depth) : payloadProblem(json, path, depth + 1);
 }
 
 function emptiedKind(value: object): string | undefined {

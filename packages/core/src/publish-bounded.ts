@@ -5,74 +5,99 @@ import type { PublishStep } from './interceptors.js';
 import type { PublishContext } from './outbox-publisher.js';
 import type { OutboxRow } from './outbox-row.js';
 import type { PublishSlots } from './publish-slots.js';
+import type { PublishTimeouts } from './publish-timeouts.js';
 
+/** What bounds the publishes of one batch. */
 export interface PublishBounds {
-  readonly publish: PublishStep;
-  readonly timeoutMs: number;
   readonly lease: ClaimLease;
+  readonly timeouts: PublishTimeouts;
   readonly slots: PublishSlots;
   readonly clock: Clock;
 }
 
+/** How a publish ended; `keepsSlot` when the publisher still runs and gives the slot back itself. */
+export type PublishEnd =
+  | { readonly published: true; readonly keepsSlot: false }
+  | { readonly published: false; readonly error: unknown; readonly keepsSlot: boolean };
+
 /**
- * Publishes a row and rejects, at the latest, when the time is up or the claim is lost. The slot is given back
- * when the publisher itself has ended, which may be later.
+ * Publishes a row and ends, at the latest, when the time is up or the claim is lost. A publisher that goes on
+ * after its signal aborted keeps its slot until it has ended. Never rejects.
  */
-export function publishBounded(row: OutboxRow, bounds: PublishBounds): Promise<void> {
-  const { publish, timeoutMs, lease, slots, clock } = bounds;
-  const context = new LazyPublishContext(row.attempts + 1);
-  return new Promise((resolve, reject) => {
-    let overdue = false;
-    const giveUp = (reason: Error): void => {
-      cancelTimeout();
+export function publishBounded(
+  row: OutboxRow,
+  publish: PublishStep,
+  bounds: PublishBounds,
+): Promise<PublishEnd> {
+  const { lease, timeouts } = bounds;
+  const { context, abort } = publishContext(row.attempts + 1);
+  return new Promise((resolve) => {
+    let straggler: Straggler | undefined;
+    const giveUp = (error: Error): void => {
+      timeouts.end(running);
       lease.publishEnded(row.id);
-      overdue = true;
-      slots.markOverdue();
-      context.abort(reason);
-      reject(reason);
+      straggler = new Straggler(bounds);
+      abort(error);
+      resolve({ published: false, error, keepsSlot: true });
     };
-    const cancelTimeout = clock.schedule(timeoutMs, () =>
-      giveUp(new TransientError(`publish took longer than ${timeoutMs} ms`)),
+    const running = timeouts.start(() =>
+      giveUp(new TransientError(`publish took longer than ${timeouts.timeoutMs} ms`)),
     );
     lease.publishStarted(row.id, giveUp);
-    const ended = (): void => {
-      cancelTimeout();
+    const ended = (end: PublishEnd): void => {
+      if (straggler) {
+        straggler.ended();
+        return;
+      }
+      timeouts.end(running);
       lease.publishEnded(row.id);
-      slots.release({ overdue });
+      resolve(end);
     };
     publish(row, context).then(
-      () => {
-        ended();
-        resolve();
-      },
-      (error: unknown) => {
-        ended();
-        reject(error);
-      },
+      () => ended({ published: true, keepsSlot: false }),
+      (error: unknown) => ended({ published: false, error, keepsSlot: false }),
     );
   });
 }
 
-/** Most publishers never look at the signal: making it on demand halves what a publish costs us. */
-class LazyPublishContext implements PublishContext {
-  readonly attempt: number;
-  #controller: AbortController | undefined;
-  #abortedBy: Error | undefined;
+/** A publish that was given up. One that obeys its signal ends at once; only one that does not is overdue. */
+class Straggler {
+  readonly #slots: PublishSlots;
+  readonly #cancel: () => void;
+  #overdue = false;
 
-  constructor(attempt: number) {
-    this.attempt = attempt;
+  constructor({ slots, clock }: PublishBounds) {
+    this.#slots = slots;
+    this.#cancel = clock.schedule(0, () => {
+      this.#overdue = true;
+      slots.markOverdue();
+    });
   }
 
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#abortedBy) this.#controller.abort(this.#abortedBy);
-    }
-    return this.#controller.signal;
+  ended(): void {
+    this.#cancel();
+    this.#slots.release({ overdue: this.#overdue });
   }
+}
 
-  abort(reason: Error): void {
-    this.#abortedBy = reason;
-    this.#controller?.abort(reason);
-  }
+/**
+ * Most publishers never look at the signal: making it on demand halves what a publish costs us. It is an own
+ * property, so that an interceptor can hand on `{ ...context, attempt: 9 }`.
+ */
+function publishContext(attempt: number): { context: PublishContext; abort: (reason: Error) => void } {
+  let controller: AbortController | undefined;
+  let abortedBy: Error | undefined;
+  const context = {
+    attempt,
+    get signal(): AbortSignal {
+      controller ??= new AbortController();
+      if (abortedBy && !controller.signal.aborted) controller.abort(abortedBy);
+      return controller.signal;
+    },
+  };
+  const abort = (reason: Error): void => {
+    abortedBy = reason;
+    controller?.abort(reason);
+  };
+  return { context, abort };
 }

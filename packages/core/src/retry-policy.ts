@@ -35,6 +35,8 @@ export type Random = () => number;
 const DAY_MS = 86_400_000;
 /** A delay beyond this would leave the range of a database's timestamps sooner or later. */
 const LONGEST_DELAY_MS = 366 * DAY_MS;
+/** More than enough to reach any cap. */
+const MAX_DOUBLINGS = 1_000;
 /** From here on a decorrelated wait has forgotten its start: more steps change nothing but the time they take. */
 const DECORRELATED_STEPS = 64;
 
@@ -42,7 +44,8 @@ const DECORRELATED_STEPS = 64;
 export function backoffDelayMs(backoff: BackoffOptions, attempts: number, random: Random): number {
   const cap = backoff.maxDelayMs ?? DAY_MS;
   if (backoff.jitter === 'decorrelated') return decorrelatedDelayMs(backoff.delayMs, cap, attempts, random);
-  const growth = backoff.type === 'exponential' ? 2 ** (attempts - 1) : 1;
+  // Bounded, so that a base of 0 stays 0 instead of becoming 0 times infinity.
+  const growth = backoff.type === 'exponential' ? 2 ** Math.min(attempts - 1, MAX_DOUBLINGS) : 1;
   const delayMs = Math.min(cap, backoff.delayMs * growth);
   switch (backoff.jitter) {
     case 'full':

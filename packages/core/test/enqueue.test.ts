@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type EnqueueOptions, EnqueuePipeline, type NewRow } from '../src/enqueue.js';
+import type { OutboxInterceptor } from '../src/interceptors.js';
 import type { OutboxEntry } from '../src/outbox-row.js';
 import type { StandardResult, StandardSchema } from '../src/standard-schema.js';
 import { openOutbox, refusal } from './outbox-fixture.js';
@@ -166,18 +167,16 @@ describe('schemas at enqueue', () => {
 describe('interceptors at enqueue', () => {
   test('run in order, the first outermost, around checks and insert', async () => {
     const steps: string[] = [];
-    const named = (name: string): NonNullable<EnqueueOptions['interceptors']> => [
-      {
-        enqueue: async (entries, next) => {
-          steps.push(`${name} before`);
-          const ids = await next(entries);
-          steps.push(`${name} after ${ids.join()}`);
-          return ids;
-        },
+    const named = (name: string): OutboxInterceptor => ({
+      enqueue: async (entries, next) => {
+        steps.push(`${name} before`);
+        const ids = await next(entries);
+        steps.push(`${name} after ${ids.join()}`);
+        return ids;
       },
-    ];
+    });
     const pipeline = new EnqueuePipeline({
-      interceptors: [...named('outer'), {}, ...named('inner')],
+      interceptors: [named('outer'), {}, named('inner')],
       generateId: () => 'id-1',
     });
     await pipeline.run(paid, async () => {

@@ -2,6 +2,7 @@ import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import { EnqueuePipeline } from '../src/enqueue.js';
 import { PermanentError, TransientError } from '../src/errors.js';
+import type { OutboxInterceptor } from '../src/interceptors.js';
 import { type DispatchSummary, OutboxDispatcher } from '../src/outbox-dispatcher.js';
 import type { PublishContext } from '../src/outbox-publisher.js';
 import type { OutboxEntry, OutboxRow } from '../src/outbox-row.js';
@@ -466,26 +467,45 @@ describe('order and concurrency', () => {
 });
 
 describe('a publish that takes too long', () => {
-  test('fails its row, aborts its signal with the reason, and the rest goes on when it has ended', async () => {
-    const { store, dispatcher, clock, row } = openOutbox();
-    await store.enqueue(entries('x1', 'x2'));
-    const seen: unknown[] = [];
-    const dispatching = dispatcher(({ id }, { signal }) => {
-      if (id !== 'x1') return Promise.resolve();
-      return new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => {
-          seen.push(signal.reason);
-          reject(signal.reason);
+  /** Ends as soon as its signal aborts, which only x1 lets happen. */
+  function obedient(): {
+    publish(row: OutboxRow, context: PublishContext): Promise<void>;
+    reasons: unknown[];
+  } {
+    const reasons: unknown[] = [];
+    return {
+      reasons,
+      publish: ({ id }, { signal }) => {
+        if (id !== 'x1') return Promise.resolve();
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reasons.push(signal.reason);
+            reject(signal.reason);
+          });
         });
-      });
-    }).dispatchPending();
+      },
+    };
+  }
+
+  test('fails its row and aborts its signal with the reason', async () => {
+    const { store, dispatcher, clock, row } = openOutbox();
+    await store.enqueue(entries('x1'));
+    const publisher = obedient();
+    const dispatching = dispatcher(publisher).dispatchPending();
     await clock.advance(29_999);
-    expect(seen).toEqual([]);
+    expect(publisher.reasons).toEqual([]);
     await clock.advance(1);
-    expect(seen).toEqual([new TransientError('publish took longer than 30000 ms')]);
-    const summary = await dispatching;
-    expect(summary).toMatchObject({ fetched: 2, failed: 1 });
+    expect(publisher.reasons).toEqual([new TransientError('publish took longer than 30000 ms')]);
+    expect(await dispatching).toMatchObject({ fetched: 1, failed: 1 });
     expect(await row('x1')).toMatchObject({ attempts: 1, lastError: 'publish took longer than 30000 ms' });
+  });
+
+  test('and ends when its signal aborts does not stop the rows after it', async () => {
+    const { store, dispatcher, clock } = openOutbox();
+    await store.enqueue(entries('x1', 'x2', 'x3'));
+    const dispatching = dispatcher(obedient()).dispatchPending();
+    await clock.advance(30_000);
+    expect(await dispatching).toMatchObject({ fetched: 3, failed: 1, dispatched: 2 });
   });
 
   test('a publisher that first looks at its signal after the time-out finds it aborted', async () => {
@@ -713,7 +733,6 @@ describe('the claim of a batch', () => {
 
   test('runs from before it was sent: an answer that comes too late publishes nothing', async () => {
     class Late extends MemoryOutboxStore {
-      waitMs = claimTimeoutMs;
       answer: () => Promise<void> = () => Promise.resolve();
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
         const rows = await super.fetchPending(limit);
@@ -779,24 +798,20 @@ describe('interceptors', () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1'));
     const steps: string[] = [];
-    const named = (
-      name: string,
-    ): NonNullable<ConstructorParameters<typeof OutboxDispatcher>[2]>['interceptors'] => [
-      {
-        dispatch: async (limit, next) => {
-          steps.push(`${name} dispatch ${limit}`);
-          const summary = await next(limit);
-          steps.push(`${name} dispatched ${summary.dispatched}`);
-          return summary;
-        },
-        publish: async (row, context, next) => {
-          steps.push(`${name} publish ${row.id} ${context.attempt}`);
-          await next(row, context);
-          steps.push(`${name} published`);
-        },
+    const named = (name: string): OutboxInterceptor => ({
+      dispatch: async (limit, next) => {
+        steps.push(`${name} dispatch ${limit}`);
+        const summary = await next(limit);
+        steps.push(`${name} dispatched ${summary.dispatched}`);
+        return summary;
       },
-    ];
-    const interceptors = [...(named('outer') ?? []), {}, ...(named('inner') ?? [])];
+      publish: async (row, context, next) => {
+        steps.push(`${name} publish ${row.id} ${context.attempt}`);
+        await next(row, context);
+        steps.push(`${name} published`);
+      },
+    });
+    const interceptors = [named('outer'), {}, named('inner')];
     await dispatcher(async () => steps.push('publish'), { interceptors }).dispatchPending(7);
     expect(steps).toEqual([
       'outer dispatch 7',

@@ -113,7 +113,7 @@ describe('arguments', () => {
 
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('claimTimeoutMs %s is refused', (value) => {
     expect(() => new MemoryOutboxStore({ claimTimeoutMs: value as number })).toThrow(
-      refusal('INVALID_CONFIG', `claimTimeoutMs must be at least 1, got ${value}`),
+      refusal('INVALID_CONFIG', `claimTimeoutMs must be at least 1 and below 2^31, got ${value}`),
     );
   });
 

@@ -98,7 +98,7 @@ test('a routed publisher asks each route about the whole row', async () => {
   const calls: string[] = [];
   const route = (name: string) => ({
     name,
-    matches: (row: OutboxRow) => row.headers['to'] === name,
+    matches: (row: OutboxRow) => row.headers.to === name,
     publisher: new RoutedPublisher([
       {
         name: 'all',

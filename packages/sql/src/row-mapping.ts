@@ -22,33 +22,44 @@ interface RowRecord {
   readonly seq: number;
 }
 
-/** Database record (snake_case, null) to row (camelCase, absent). A record edited into nonsense gets `undecodable`. */
+/** An OutboxRow while it is being filled. */
+type Draft = { -readonly [Field in keyof OutboxRow]: OutboxRow[Field] };
+
+/**
+ * Database record (snake_case, null) to row (camelCase, absent). A record edited into nonsense gets `undecodable`.
+ * Written as plain assignments: it runs for every row, and spreading objects took a third of a batch's time.
+ */
 export function toOutboxRow(record: SqlRecord): OutboxRow {
-  const row = record as unknown as RowRecord;
-  const problems: string[] = [];
-  const headers = parse(row.headers, 'headers', isStringMap, problems) ?? {};
-  const backoff = parse(row.backoff, 'backoff', isBackoff, problems);
-  return {
-    id: row.id,
-    topic: row.topic,
-    payload: row.payload === null ? null : JSON.parse(row.payload),
-    ...(row.key !== null && { key: row.key }),
-    headers,
-    createdAt: new Date(row.created_at),
-    availableAt: new Date(row.available_at),
-    ...(row.dispatched_at !== null && { dispatchedAt: new Date(row.dispatched_at) }),
-    ...(row.dead_at !== null && { deadAt: new Date(row.dead_at) }),
-    ...(row.dead_reason !== null && { deadReason: row.dead_reason }),
-    attempts: row.attempts,
-    retakes: row.retakes,
-    ...(row.last_error !== null && { lastError: row.last_error }),
-    ...(row.claim_token !== null && { claimToken: row.claim_token }),
-    retry: {
-      ...(row.max_attempts !== null && { maxAttempts: row.max_attempts }),
-      ...(backoff !== undefined && { backoff }),
-    },
-    ...(problems.length > 0 && { undecodable: problems.join('; ') }),
+  const from = record as unknown as RowRecord;
+  const row: Draft = {
+    id: from.id,
+    topic: from.topic,
+    payload: from.payload === null ? null : JSON.parse(from.payload),
+    headers: {},
+    createdAt: new Date(from.created_at),
+    availableAt: new Date(from.available_at),
+    attempts: from.attempts,
+    retakes: from.retakes,
+    retry: {},
   };
+  if (from.key !== null) row.key = from.key;
+  if (from.dispatched_at !== null) row.dispatchedAt = new Date(from.dispatched_at);
+  if (from.dead_at !== null) row.deadAt = new Date(from.dead_at);
+  if (from.dead_reason !== null) row.deadReason = from.dead_reason;
+  if (from.last_error !== null) row.lastError = from.last_error;
+  if (from.claim_token !== null) row.claimToken = from.claim_token;
+  if (from.max_attempts !== null) row.retry = { maxAttempts: from.max_attempts };
+  if (from.headers !== null || from.backoff !== null) addJson(row, from);
+  return row;
+}
+
+function addJson(row: Draft, { headers, backoff }: RowRecord): void {
+  const problems: string[] = [];
+  const storedHeaders = parse(headers, 'headers', isStringMap, problems);
+  const storedBackoff = parse(backoff, 'backoff', isBackoff, problems);
+  if (storedHeaders) row.headers = storedHeaders;
+  if (storedBackoff) row.retry = { ...row.retry, backoff: storedBackoff };
+  if (problems.length > 0) row.undecodable = problems.join('; ');
 }
 
 /**

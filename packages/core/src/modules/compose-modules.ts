@@ -47,7 +47,10 @@ class ComposedApp implements OutboxApp {
   }
 
   start(): Promise<void> {
-    this.#starting ??= this.#startAll();
+    this.#starting ??= this.#startAll().catch((error) => {
+      this.#starting = undefined;
+      throw error;
+    });
     return this.#starting;
   }
 
@@ -63,11 +66,18 @@ class ComposedApp implements OutboxApp {
       try {
         await lifecycle.start();
       } catch (error) {
-        this.#starting = undefined;
-        await this.#stopStarted({});
-        throw error;
+        throw await this.#stopAfter(error);
       }
       this.#started.push(lifecycle);
+    }
+  }
+
+  async #stopAfter(error: unknown): Promise<unknown> {
+    try {
+      await this.#stopStarted({});
+      return error;
+    } catch (stopError) {
+      return new AggregateError([error, stopError], 'the start failed, and so did stopping what had started');
     }
   }
 

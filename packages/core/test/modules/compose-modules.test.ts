@@ -401,6 +401,20 @@ describe('start and stop', () => {
     expect(steps.slice(4)).toEqual(['start a', 'start b', 'start c', 'start d']);
   });
 
+  test('a start that failed at the very first part may be tried again too', async () => {
+    const { steps, lifecycle } = recorder();
+    let broken = true;
+    const start = (): void => {
+      if (broken) throw new Error('port is taken');
+      steps.push('start a');
+    };
+    const app = composeModules([lifecycle('a', { start })]);
+    await expect(app.start()).rejects.toThrow('port is taken');
+    broken = false;
+    await app.start();
+    expect(steps).toEqual(['start a']);
+  });
+
   test('a failed start is not hidden by a failing stop', async () => {
     const { lifecycle } = recorder();
     const app = composeModules([

@@ -10,10 +10,10 @@ describe('what a constructor wants', () => {
   test('is said by static inject', () => {
     class Service {
       static readonly inject = [A, B] as const;
-      constructor(
-        readonly _a: A,
-        readonly _b: B,
-      ) {}
+      readonly parts: unknown[];
+      constructor(a: A, b: B) {
+        this.parts = [a, b];
+      }
     }
     expect(dependenciesOf(Service)).toEqual([A, B]);
   });
@@ -38,7 +38,10 @@ describe('what a constructor wants', () => {
   test('may be optional', () => {
     class Service {
       static readonly inject = [optional(A)];
-      constructor(readonly _a?: A) {}
+      readonly part: A | undefined;
+      constructor(part?: A) {
+        this.part = part;
+      }
     }
     expect(dependenciesOf(Service)).toEqual([{ optional: A }]);
   });

@@ -1,7 +1,7 @@
 import type { Claim, KeyedClaim } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { END_CLAIM, NOW, nowPlusMs, PENDING, rowColumns } from './columns.js';
+import { ALL_PENDING, END_CLAIM, NOW, nowPlusMs, PENDING, rowColumns } from './columns.js';
 
 /** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
 const STALLED_CLAIMER_MS = 5_000;
@@ -14,6 +14,9 @@ const LOCK_SPACE = 0x706f7374;
  *
  * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along. No index
  * contains a claim column, so that with room in the page every claim is a HOT update: no index is written.
+ *
+ * Whether keyed rows are due is asked of the first one by due time, not by EXISTS: where many are pending, the planner
+ * answers that by reading the table from its beginning, through all dispatched rows.
  */
 export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
   return {
@@ -39,9 +42,13 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
       )
       select k.keyed_due, c.*
       from (
-        select exists (
-          select from ${table} where ${PENDING} and key is not null and available_at <= ${NOW}
-        ) as keyed_due
+        select coalesce((
+          select available_at <= ${NOW}
+          from ${table}
+          where ${PENDING} and key is not null
+          order by available_at, seq
+          limit 1
+        ), false) as keyed_due
       ) k
       left join claimed c on true`,
     values: [claim.token, claim.timeoutMs, claim.limit, claim.mayRetake],
@@ -61,13 +68,16 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): readonly SqlSta
   return [lockKeyedClaims(table), claimFreeKeys(table, claim)];
 }
 
-/** Held for one statement and a commit. A holder that stalls in between is cut off by the server. */
+/**
+ * Held for one statement and a commit. A holder that stalls in between is cut off by the server. By the table's oid:
+ * one instance may name the schema that another one finds by its search path.
+ */
 function lockKeyedClaims(table: TableName): SqlStatement {
   return {
     text: `
       select set_config('idle_in_transaction_session_timeout', '${STALLED_CLAIMER_MS}', true),
-        pg_advisory_xact_lock(${LOCK_SPACE}, hashtext($1))::text`,
-    values: [`keyed claims of ${table}`],
+        pg_advisory_xact_lock(${LOCK_SPACE}, $1::regclass::oid::int)::text`,
+    values: [table.quoted()],
   };
 }
 
@@ -175,11 +185,15 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
  */
 export function releaseToken(table: TableName, token: string): SqlStatement {
   return {
-    text: `update ${table} set ${END_CLAIM} where ${PENDING} and claim_token = $1`,
+    text: `update ${table} set ${END_CLAIM} where ${ALL_PENDING} and claim_token = $1`,
     values: [token],
   };
 }
 
+/**
+ * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed
+ * other rows of the key since.
+ */
 export function extendClaim(
   table: TableName,
   token: string,
@@ -191,6 +205,7 @@ export function extendClaim(
       update ${table}
       set claimed_until = ${nowPlusMs('$3')}
       where id = any ($1::varchar[]) and claim_token = $2 and ${PENDING}
+        and (key is null or claimed_until > clock_timestamp())
       returning id`,
     values: [ids, token, timeoutMs],
   };

@@ -29,6 +29,12 @@ const ROW_COLUMNS = [
 /** Pending: what the hot indexes hold. Written out alike everywhere, so that the planner recognises it. */
 export const PENDING = 'dispatched_at is null and dead_at is null';
 
+/**
+ * All pending rows. Each hot index holds those with a key or those without: only said like this does the planner see
+ * that two of them together hold all, instead of reading the table with its dispatched rows.
+ */
+export const ALL_PENDING = `${PENDING} and (key is null or key is not null)`;
+
 /** The database's clock, in a statement that starts after any lock wait. */
 export const NOW = 'statement_timestamp()';
 

@@ -1,10 +1,10 @@
 import type { OutboxState, RowFilter } from '@postcommit/core';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { PENDING, rowColumns } from './columns.js';
+import { ALL_PENDING, rowColumns } from './columns.js';
 
 const STATE: Readonly<Record<OutboxState, string>> = {
-  pending: PENDING,
+  pending: ALL_PENDING,
   dispatched: 'dispatched_at is not null',
   dead: 'dead_at is not null',
 };
@@ -16,7 +16,7 @@ const PEEK_ORDER: Readonly<Record<OutboxState | 'any', string>> = {
   any: 'seq desc',
 };
 
-/** Each count reads one partial index. */
+/** Each count reads the partial indexes that hold its rows. */
 export function count(table: TableName): SqlStatement {
   return {
     text: `

@@ -114,7 +114,8 @@ export function createStatements(table: TableName): string[] {
     `create table if not exists ${table} (\n  ${lines.join(',\n  ')}\n) with (${storage(STORAGE)})`,
     ...INDEXES.map((index) => createIndex(table, index)),
     ...sideTables(table),
-    `comment on table ${table} is '${tableComment()}'`,
+    // On a column: TypeORM's `synchronize` clears the comment of a table, and an entity schema can't name one.
+    `comment on column ${table}."id" is '${tableComment()}'`,
   ];
 }
 
@@ -175,7 +176,9 @@ export function describeTable(table: TableName): SqlStatement {
         ) as constraints,
         array_to_string(t.reloptions, ',') as storage,
         to_regclass($2)::text is not null and to_regclass($3)::text is not null as has_side_tables,
-        obj_description(t.oid, 'pg_class') as comment
+        (
+          select col_description(t.oid, a.attnum) from pg_attribute a where a.attrelid = t.oid and a.attname = 'id'
+        ) as comment
       from pg_class t
       where t.oid = to_regclass($1)`,
     values: [table.quoted(), table.quoted('_locks'), table.quoted('_processed')],

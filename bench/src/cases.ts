@@ -1,0 +1,147 @@
+import { type Line, type Measurement, rateOf } from './measure.js';
+import type { OpenSubject, Subject, Workload } from './subject.js';
+import { graphileWorker } from './subjects/graphile-worker.js';
+import { pgBoss } from './subjects/pg-boss.js';
+import { postcommitPg } from './subjects/postcommit-pg.js';
+import { rawSql } from './subjects/raw-sql.js';
+
+export interface Case {
+  readonly name: string;
+  readonly unit: string;
+  readonly lines: readonly Line[];
+  /** What must hold between the medians of two lines of this case. */
+  readonly targets: ReadonlyArray<{ readonly of: string; readonly to: string; readonly atLeast: number }>;
+}
+
+export interface Sizes {
+  readonly drainRows: number;
+  readonly bulkRows: number;
+  readonly enqueues: number;
+  readonly dispatchedRows: number;
+}
+
+export function cases(sizes: Sizes): Case[] {
+  return [drainCase(sizes), keyedCase(sizes), sharedCase(sizes), enqueueCase(sizes), bulkCase(sizes)];
+}
+
+function drainCase({ drainRows: rows }: Sizes): Case {
+  const subjects = [postcommitPg, rawSql, graphileWorker, pgBoss];
+  return {
+    name: `drain ${rows} rows, one process, batch 1,000`,
+    unit: 'rows/s',
+    lines: subjects.map((subject) => line(subject, drain({ rows }))),
+    targets: [
+      { of: postcommitPg.name, to: rawSql.name, atLeast: 0.85 },
+      { of: postcommitPg.name, to: graphileWorker.name, atLeast: 1.3 },
+      { of: postcommitPg.name, to: pgBoss.name, atLeast: 1.6 },
+    ],
+  };
+}
+
+function keyedCase({ drainRows: rows }: Sizes): Case {
+  const withKeys = (keys: number): Line => ({
+    ...line(postcommitPg, drain({ rows, keyOf: (index) => `key-${index % keys}` })),
+    name: `${keys} keys`,
+  });
+  const unkeyed = { ...line(postcommitPg, drain({ rows })), name: 'no key' };
+  return {
+    name: `drain ${rows} rows with keys`,
+    unit: 'rows/s',
+    lines: [unkeyed, withKeys(1_000), withKeys(100_000)],
+    targets: [
+      { of: '1000 keys', to: 'no key', atLeast: 0.45 },
+      { of: '100000 keys', to: 'no key', atLeast: 0.45 },
+    ],
+  };
+}
+
+/** The rate of the unkeyed half alone, while something else sits in the table. */
+function sharedCase({ drainRows: rows }: Sizes): Case {
+  const beside = (name: string, keyOf: Workload['keyOf'], poison = false): Line => ({
+    name,
+    subject: postcommitPg,
+    measurement: unkeyedRate({ rows, ...(keyOf && { keyOf }) }, poison),
+  });
+  return {
+    name: `drain ${rows} rows without a key beside others`,
+    unit: 'unkeyed rows/s',
+    lines: [
+      beside('alone', undefined),
+      beside('one key with as many rows', () => 'hot'),
+      beside('poisoned heads', (index) => `poison-${index % 10_000}`, true),
+    ],
+    targets: [
+      { of: 'one key with as many rows', to: 'alone', atLeast: 0.8 },
+      { of: 'poisoned heads', to: 'alone', atLeast: 0.8 },
+    ],
+  };
+}
+
+function enqueueCase({ enqueues }: Sizes): Case {
+  const subjects = [postcommitPg, rawSql, graphileWorker, pgBoss];
+  return {
+    name: 'a business transaction with one message, one connection',
+    unit: 'transactions/s',
+    lines: subjects.map((subject) => line(subject, enqueueOneByOne(enqueues))),
+    targets: [{ of: postcommitPg.name, to: rawSql.name, atLeast: 0.9 }],
+  };
+}
+
+function bulkCase({ bulkRows }: Sizes): Case {
+  const subjects = [postcommitPg, rawSql, graphileWorker, pgBoss];
+  return {
+    name: `${bulkRows} messages in one transaction`,
+    unit: 'messages/s',
+    lines: subjects.map((subject) => line(subject, bulk(bulkRows))),
+    targets: [{ of: postcommitPg.name, to: rawSql.name, atLeast: 0.85 }],
+  };
+}
+
+function line(subject: Subject, measurement: Measurement): Line {
+  return { name: subject.name, subject, measurement };
+}
+
+function drain(workload: Workload): Measurement {
+  return async (subject, settle) => {
+    await subject.seed(workload);
+    await settle();
+    return rateOf(async () => must(await subject.drain?.(), workload.rows));
+  };
+}
+
+function unkeyedRate(workload: Workload, poison: boolean): Measurement {
+  return async (subject, settle) => {
+    if (workload.keyOf) await subject.seedBeside?.(workload, poison);
+    await subject.seed({ rows: workload.rows });
+    await settle();
+    return rateOf(async () => must(await subject.drainUnkeyed?.(workload.rows), workload.rows));
+  };
+}
+
+function enqueueOneByOne(count: number): Measurement {
+  return async (subject, settle) => {
+    for (let order = 0; order < 200; order++) await subject.enqueueOne?.(order);
+    await settle();
+    return rateOf(async () => {
+      for (let order = 0; order < count; order++) await subject.enqueueOne?.(order);
+      return count;
+    });
+  };
+}
+
+function bulk(count: number): Measurement {
+  return async (subject: OpenSubject, settle) => {
+    await subject.enqueueBulk?.(100);
+    await settle();
+    return rateOf(async () => {
+      await subject.enqueueBulk?.(count);
+      return count;
+    });
+  };
+}
+
+/** A subject that lost or doubled rows was not fast, it was wrong. */
+function must(count: number | undefined, expected: number): number {
+  if (count !== expected) throw new Error(`${count} rows were published instead of ${expected}`);
+  return count;
+}

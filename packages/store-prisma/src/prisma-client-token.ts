@@ -1,0 +1,19 @@
+import { nameToken } from '@postcommit/core';
+import type { PrismaBatchOptions, PrismaClientLike } from './prisma-client-like.js';
+
+/**
+ * The token of the application's Prisma client. A generated client is a type of your own, which no library can
+ * name: annotate the constructor parameter that gets it with your `PrismaClient`.
+ */
+export abstract class PrismaClientToken implements PrismaClientLike {
+  static {
+    nameToken(this, '@postcommit/store-prisma/PrismaClientToken');
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as PrismaClientLike says.
+  abstract $queryRawUnsafe(query: string, ...values: unknown[]): any;
+  // biome-ignore lint/suspicious/noExplicitAny: as PrismaClientLike says.
+  abstract $transaction(queries: any[], options: PrismaBatchOptions): Promise<unknown[]>;
+  abstract $connect(): Promise<void>;
+  abstract $disconnect(): Promise<void>;
+}
