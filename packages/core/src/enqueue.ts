@@ -41,12 +41,14 @@ export class EnqueuePipeline {
     nameToken(this, '@postcommit/core/EnqueuePipeline');
   }
 
+  readonly #options: EnqueueOptions;
   readonly #schemas: ReadonlyMap<string, StandardSchema>;
   readonly #limits: EntryLimits;
   readonly #interceptors: readonly OutboxInterceptor[];
   readonly #generateId: () => string;
 
   constructor(options: EnqueueOptions = {}) {
+    this.#options = options;
     this.#schemas = schemaMap(options.schemas ?? {});
     this.#limits = { maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576 };
     this.#interceptors = [...(options.interceptors ?? [])];
@@ -61,6 +63,11 @@ export class EnqueuePipeline {
     const layers = this.#interceptors.map((interceptor) => interceptor.enqueue?.bind(interceptor));
     // The checks come last, so that what an interceptor changed is checked too.
     return intercept(layers, (final) => this.#insertChecked(final, insert))(list);
+  }
+
+  /** The same pipeline with another source of ids: repeatable ones in tests, for example. */
+  withIds(generateId: () => string): EnqueuePipeline {
+    return new EnqueuePipeline({ ...this.#options, generateId });
   }
 
   hasSchema(topic: string): boolean {

@@ -102,9 +102,10 @@ describe('ClaimLease', () => {
     await clock.advance(100);
     lease.end();
     answer.resolve();
+    await clock.idle();
+    expect(clock.pendingTimers).toBe(0);
+    expect(lease.holds('a')).toBe(false);
     await clock.advance(1_000);
     expect(store.asked).toHaveLength(1);
-    expect(lease.holds('a')).toBe(false);
-    expect(clock.pendingTimers).toBe(0);
   });
 });

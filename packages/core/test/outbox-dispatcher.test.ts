@@ -685,6 +685,20 @@ describe('the claim of a batch', () => {
     expect(publisher.started).toEqual(['x1']);
   });
 
+  test('a row lost before it started holds back its key', async () => {
+    const { store, dispatcher, clock, row } = openOutbox({ claimTimeoutMs });
+    await store.enqueue(entries('x1', 'A1', 'A2'));
+    const publisher = new ManualPublisher();
+    const dispatching = dispatcher(publisher).dispatchPending();
+    await clock.idle();
+    await store.requeue('A1');
+    await clock.advance(20_000);
+    publisher.succeed('x1');
+    expect(await dispatching).toEqual({ fetched: 3, dispatched: 1, failed: 0, dead: 0, fenced: 1 });
+    expect(publisher.started).toEqual(['x1']);
+    expect(await row('A2')).not.toHaveProperty('claimToken');
+  });
+
   test('that can not be extended aborts at its deadline, says why, and starts nothing more', async () => {
     const { store, dispatcher, clock, row } = openOutbox(
       { claimTimeoutMs },

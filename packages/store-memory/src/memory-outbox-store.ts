@@ -47,7 +47,8 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
       now: () => table.now(),
       ...(options.random && { random: options.random }),
     });
-    super({ pipeline: new EnqueuePipeline({ generateId }), ...options });
+    const pipeline = options.pipeline ?? new EnqueuePipeline();
+    super({ ...options, pipeline: pipeline.withIds(generateId) });
     this.#table = table;
     this.#newToken = generateId;
   }

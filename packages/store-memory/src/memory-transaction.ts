@@ -25,7 +25,10 @@ export class MemoryTransaction {
   savepoint(): () => void {
     this.#assertOpen();
     const kept = this.#staged.length;
-    return () => this.table.discard(this.#staged.splice(kept));
+    return () => {
+      this.#assertOpen();
+      this.table.discard(this.#staged.splice(kept));
+    };
   }
 
   commit(): void {

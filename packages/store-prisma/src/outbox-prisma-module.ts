@@ -73,6 +73,7 @@ function clientProvider(client?: PrismaClientLike, clientFactory?: () => PrismaC
 
 const disconnectAtStop = contributeFactory(Lifecycles, [PrismaClientToken], (client) => ({
   name: 'PrismaClient',
+  phase: 'resource' as const,
   start: () => {},
   stop: () => client.$disconnect(),
 }));

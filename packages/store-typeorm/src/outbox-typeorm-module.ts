@@ -72,6 +72,7 @@ function dataSourceLifecycle(dataSource: DataSource): Lifecycle {
   let opened = false;
   return {
     name: 'TypeORM data source',
+    phase: 'resource',
     start: async () => {
       if (dataSource.isInitialized) return;
       await dataSource.initialize();

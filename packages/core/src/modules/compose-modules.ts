@@ -62,7 +62,10 @@ class ComposedApp implements OutboxApp {
   }
 
   async #startAll(): Promise<void> {
-    for (const lifecycle of this.get(Lifecycles)) {
+    const all = this.get(Lifecycles).items;
+    const resources = all.filter(({ phase }) => phase === 'resource');
+    const work = all.filter(({ phase }) => phase !== 'resource');
+    for (const lifecycle of [...resources, ...work]) {
       try {
         await lifecycle.start();
       } catch (error) {

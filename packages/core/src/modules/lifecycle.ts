@@ -9,11 +9,13 @@ export interface StopOptions {
 /** Something that runs between `app.start()` and `app.stop()`. */
 export interface Lifecycle {
   readonly name: string;
+  /** Resources, a connection for example, start before everything else and stop after it. Default `work`. */
+  readonly phase?: 'resource' | 'work';
   start(): Promise<void> | void;
   stop(options: StopOptions): Promise<void> | void;
 }
 
-/** Started in the order of the modules, stopped in reverse. */
+/** Resources first, then work; within a phase in the order of the modules. Stopped in reverse. */
 export class Lifecycles extends Pool<Lifecycle> {
   static {
     nameToken(this, '@postcommit/core/Lifecycles');

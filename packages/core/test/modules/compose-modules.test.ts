@@ -212,6 +212,14 @@ describe('what is wrong is refused when composing, by name', () => {
     );
   });
 
+  test('the path of a cycle leaves out what only leads to it', () => {
+    const lead = moduleOf('lead', { provide: Car, useClass: Car });
+    const loop = moduleOf('loop', { provide: Engine, useExisting: Engine });
+    expect(() => composeModules([lead, loop])).toThrow(
+      refusal('CYCLIC_BINDING', 'these need each other: Engine (module loop) -> Engine (module loop)'),
+    );
+  });
+
   test('a cycle through a pool, or of a token with itself, is one too', () => {
     const pooled: Module = {
       name: 'loop',
