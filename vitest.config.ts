@@ -10,7 +10,7 @@ export default defineConfig({
   },
   test: {
     include: ['{packages/*,tooling,test}/**/*.test.ts'],
-    globalSetup: ['tooling/src/vitest-global-setup.ts'],
+    globalSetup: ['tooling/src/vitest-global-setup.ts', 'packages/store-prisma/test/generate-client.mjs'],
     exclude: ['**/node_modules/**', '**/dist/**'],
   },
 });

@@ -34,7 +34,9 @@ try {
     }
     for (const { of, to, atLeast } of one.targets) {
       const ratio = (medians.get(of) ?? Number.NaN) / (medians.get(to) ?? Number.NaN);
-      console.log(`\n${ratio >= atLeast ? 'holds' : 'MISSED'}: ${of} is ${ratio.toFixed(2)} of ${to} (wanted ${atLeast})`);
+      console.log(
+        `\n${ratio >= atLeast ? 'holds' : 'MISSED'}: ${of} is ${ratio.toFixed(2)} of ${to} (wanted ${atLeast})`,
+      );
     }
     report.push({ case: one.name, unit: one.unit, results });
   }

@@ -1,4 +1,4 @@
-import { settleDown, type Server } from './place.js';
+import { type Server, settleDown } from './place.js';
 import type { OpenSubject, Subject } from './subject.js';
 
 /** One measurement: sets up what it needs and gives a rate per second. */

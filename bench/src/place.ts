@@ -24,7 +24,9 @@ export async function startServer(): Promise<Server> {
       const url = Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
       const pool = new pg.Pool({ connectionString: url, max: 60 });
       try {
-        await pool.query('create table orders (id bigint generated always as identity primary key, number bigint not null)');
+        await pool.query(
+          'create table orders (id bigint generated always as identity primary key, number bigint not null)',
+        );
         return await work({ url, pool });
       } finally {
         await pool.end();

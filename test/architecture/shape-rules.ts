@@ -8,7 +8,6 @@ export const sharedFields: Manifest = {
   type: 'module',
   sideEffects: false,
   engines: { node: '>=20.19' },
-  files: ['dist'],
   main: './dist/index.cjs',
   module: './dist/index.js',
   types: './dist/index.d.ts',
@@ -22,6 +21,9 @@ export const sharedFields: Manifest = {
   publishConfig: { access: 'public' },
 };
 
+/** What a package publishes beside its build. */
+export const extraFiles: Readonly<Record<string, readonly string[]>> = { 'store-prisma': ['outbox.prisma'] };
+
 const commandLine = 'cli';
 
 export function manifestProblems({ folder, manifest }: WorkspacePackage): string[] {
@@ -29,6 +31,8 @@ export function manifestProblems({ folder, manifest }: WorkspacePackage): string
     .filter((field) => !isDeepStrictEqual(manifest[field], sharedFields[field]))
     .map((field) => `"${field}" differs from the shape that all packages share`);
   if (manifest.name !== `@postcommit/${folder}`) problems.push(`its name is ${manifest.name}`);
+  if (!isDeepStrictEqual(manifest['files'], ['dist', ...(extraFiles[folder] ?? [])]))
+    problems.push('"files" names more or less than the build');
   if (manifest.private) problems.push('it is private');
   if (!manifest.description) problems.push('it has no description');
   if (manifest.bin !== undefined && folder !== commandLine) problems.push('only cli has a binary');

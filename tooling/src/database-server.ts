@@ -34,8 +34,10 @@ export function databaseUrl(serverUrl: string, name: string): string {
   return url.href;
 }
 
+/** Gently first: a pool that was just ended may still have a backend, and to be cut off is an error in its client. */
 async function drop(client: Client, name: string): Promise<void> {
-  await client.query(`drop database if exists "${name}" with (force)`);
+  const text = `drop database if exists "${name}"`;
+  await client.query(text).catch(() => client.query(`${text} with (force)`));
 }
 
 async function withClient(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {

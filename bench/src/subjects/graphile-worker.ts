@@ -30,7 +30,9 @@ export const graphileWorker: Subject = {
           maxPoolSize: 25,
           concurrency: 24,
           noHandleSignals: true,
-          preset: { worker: { localQueue: { size: BATCH_SIZE }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+          preset: {
+            worker: { localQueue: { size: BATCH_SIZE }, completeJobBatchDelay: 0, failJobBatchDelay: 0 },
+          },
           taskList: {
             publish: async () => {
               done += 1;
@@ -46,7 +48,9 @@ export const graphileWorker: Subject = {
         const client = await place.pool.connect();
         await client.query('begin');
         await client.query('insert into orders (number) values ($1)', [orderId]);
-        await client.query("select graphile_worker.add_job('publish', $1::json)", [JSON.stringify(payload(orderId))]);
+        await client.query("select graphile_worker.add_job('publish', $1::json)", [
+          JSON.stringify(payload(orderId)),
+        ]);
         await client.query('commit');
         client.release();
       },

@@ -48,7 +48,9 @@ export const pgBoss: Subject = {
         client.release();
       },
       enqueueBulk: async (count) => {
-        await boss.insert(Array.from({ length: count }, (_, index) => ({ name: 'publish', data: payload(index) })));
+        await boss.insert(
+          Array.from({ length: count }, (_, index) => ({ name: 'publish', data: payload(index) })),
+        );
       },
       close: async () => {
         await boss.stop({ graceful: true, wait: true });

@@ -45,7 +45,10 @@ export const postcommitPg: Subject = {
       enqueueBulk: async (count) => {
         const client = await place.pool.connect();
         await client.query('begin');
-        const entries = Array.from({ length: count }, (_, index) => ({ topic: 'order.paid', payload: payload(index) }));
+        const entries = Array.from({ length: count }, (_, index) => ({
+          topic: 'order.paid',
+          payload: payload(index),
+        }));
         await store.enqueueWith(client, entries);
         await client.query('commit');
         client.release();

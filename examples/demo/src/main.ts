@@ -59,7 +59,9 @@ async function until(isReached: (counts: Awaited<ReturnType<typeof store.count>>
 console.log(`${PRODUCERS} producers place ${PRODUCERS * ORDERS_EACH} orders on ${database.server}.`);
 await new SqlOutboxSchema(pgExecutor(pool)).ensure();
 await pool.query('create table orders (id text primary key)');
-await pool.query('create table broker (message_id text not null, order_id text not null, dispatcher int not null)');
+await pool.query(
+  'create table broker (message_id text not null, order_id text not null, dispatcher int not null)',
+);
 
 const stopWatching = watch(store);
 let dispatcher = startDispatcher();
@@ -69,7 +71,9 @@ try {
   const killed = dispatcher.pid;
   dispatcher.kill('SIGKILL');
   await once(dispatcher, 'exit');
-  console.log(`Dispatcher ${killed} was killed with SIGKILL in the middle of its work; another one takes over.`);
+  console.log(
+    `Dispatcher ${killed} was killed with SIGKILL in the middle of its work; another one takes over.`,
+  );
   dispatcher = startDispatcher();
   await producing;
   await until(({ pending }) => pending === 0);

@@ -51,6 +51,7 @@ export class EnqueuePipeline {
     this.#options = options;
     this.#schemas = schemaMap(options.schemas ?? {});
     this.#limits = { maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576 };
+    assertMaxPayloadBytes(this.#limits.maxPayloadBytes);
     this.#interceptors = [...(options.interceptors ?? [])];
     this.#generateId = options.generateId ?? createUuidv7();
   }
@@ -121,4 +122,12 @@ function schemaMap(schemas: OutboxSchemas): Map<string, StandardSchema> {
     map.set(topic, schema);
   }
   return map;
+}
+
+function assertMaxPayloadBytes(bytes: number): void {
+  if (Number.isInteger(bytes) && bytes >= 1) return;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `maxPayloadBytes must be a whole number from 1, got ${String(bytes)}`,
+  );
 }

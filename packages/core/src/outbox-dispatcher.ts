@@ -195,8 +195,9 @@ export class OutboxDispatcher {
       return await this.#store.settle(token, outcomes);
     } catch (error) {
       const dispatched = outcomes.filter(({ kind }) => kind === 'dispatched');
-      if (dispatched.length > 0 && dispatched.length < outcomes.length)
-        await this.#store.settle(token, dispatched);
+      const isWorthATry = dispatched.length > 0 && dispatched.length < outcomes.length;
+      // The first error is the one to know; where this fails too, it fails for the same reason.
+      if (isWorthATry) await this.#store.settle(token, dispatched).catch(() => []);
       throw error;
     }
   }

@@ -26,18 +26,21 @@ export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Mo
 
 function outboxModule(options: OutboxModuleOptions): Module {
   const { publisher, schemas, maxPayloadBytes, ...config } = options;
+  const enqueuing = {
+    ...(schemas && { schemas }),
+    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+  };
+  // Refuses nonsense here, where it was written, not when the first entry comes.
   resolveConfig(config);
-  assertMaxPayloadBytes(maxPayloadBytes);
+  new EnqueuePipeline(enqueuing);
   return {
     name: 'OutboxModule',
     provides: [
-      provideFactory(EnqueuePipeline, [OutboxInterceptors], (interceptors) => {
-        return new EnqueuePipeline({
-          interceptors,
-          ...(schemas && { schemas }),
-          ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
-        });
-      }),
+      provideFactory(
+        EnqueuePipeline,
+        [OutboxInterceptors],
+        (interceptors) => new EnqueuePipeline({ ...enqueuing, interceptors }),
+      ),
       provideFactory(
         OutboxDispatcher,
         [OutboxStore, optional(OutboxPublisher), OutboxRoutes, OutboxInterceptors, EnqueuePipeline],
@@ -64,12 +67,4 @@ function withRoutes(publisher: OutboxPublisher | undefined, routes: OutboxRoutes
   if (routes.items.length === 0 && publisher) return publisher;
   const rest = publisher ? [{ name: 'OutboxPublisher', matches: () => true, publisher }] : [];
   return new RoutedPublisher([...routes, ...rest]);
-}
-
-function assertMaxPayloadBytes(bytes: number | undefined): void {
-  if (bytes === undefined || (Number.isInteger(bytes) && bytes >= 1)) return;
-  throw new OutboxError(
-    'INVALID_CONFIG',
-    `maxPayloadBytes must be a whole number from 1, got ${String(bytes)}`,
-  );
 }

@@ -13,7 +13,7 @@ export interface BackoffOptions {
   readonly type: 'fixed' | 'exponential';
   /** The wait after the first failure. */
   readonly delayMs: number;
-  /** No wait is longer. Default: one day. */
+  /** No wait is longer. Default: one day, or `delayMs` if that is longer. */
   readonly maxDelayMs?: number;
   /** Default `none`. */
   readonly jitter?: Jitter;
@@ -42,7 +42,7 @@ const DECORRELATED_STEPS = 64;
 
 /** The wait after the `attempts`-th failure, by `backoff` alone. */
 export function backoffDelayMs(backoff: BackoffOptions, attempts: number, random: Random): number {
-  const cap = backoff.maxDelayMs ?? DAY_MS;
+  const cap = backoff.maxDelayMs ?? Math.max(DAY_MS, backoff.delayMs);
   if (backoff.jitter === 'decorrelated') return decorrelatedDelayMs(backoff.delayMs, cap, attempts, random);
   // Bounded, so that a base of 0 stays 0 instead of becoming 0 times infinity.
   const growth = backoff.type === 'exponential' ? 2 ** Math.min(attempts - 1, MAX_DOUBLINGS) : 1;

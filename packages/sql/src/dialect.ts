@@ -32,6 +32,8 @@ export type UnpublishedOutcome = Exclude<Outcome, { kind: 'dispatched' }>;
 export interface SqlDialect {
   readonly name: string;
   insert(table: TableName, rows: readonly NewRow[]): SqlStatement;
+  /** One of these ids that is stored already. */
+  findExisting(table: TableName, ids: readonly string[]): SqlStatement;
   /**
    * Claims due rows without a key, in one round trip. Each record has `keyed_due`, whether rows with a key are
    * due; a record without `id` carries only that.

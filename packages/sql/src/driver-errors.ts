@@ -5,13 +5,19 @@ const UNIQUE_VIOLATION = '23505';
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_COLUMN = '42703';
 
-/** Names the id that is taken; undefined when the error is something else. */
-export function duplicateIdError(error: unknown, rows: readonly NewRow[]): OutboxError | undefined {
-  if (sqlState(error) !== UNIQUE_VIOLATION) return undefined;
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === UNIQUE_VIOLATION;
+}
+
+/** The id that the database's error names; some drivers drop that part. */
+export function idNamedBy(error: unknown, rows: readonly NewRow[]): string | undefined {
   const detail = texts(error).join(' ');
-  const taken = rows.find(({ id }) => detail.includes(`(${id})`));
-  const which = taken ? `id '${taken.id}'` : rows.length === 1 ? `id '${rows[0]?.id}'` : 'one of these ids';
-  return new OutboxError('DUPLICATE_ID', `a row with ${which} exists already`, { cause: error });
+  return rows.length === 1 ? rows[0]?.id : rows.find(({ id }) => detail.includes(`(${id})`))?.id;
+}
+
+export function duplicateIdError(id: string | undefined, cause: unknown): OutboxError {
+  const which = id === undefined ? 'one of these ids' : `id '${id}'`;
+  return new OutboxError('DUPLICATE_ID', `a row with ${which} exists already`, { cause });
 }
 
 export function missingTableError(error: unknown, table: TableName): OutboxError | undefined {

@@ -12,7 +12,7 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import type { SqlDialect, UnpublishedOutcome } from './dialect.js';
-import { duplicateIdError, missingTableError } from './driver-errors.js';
+import { duplicateIdError, idNamedBy, isUniqueViolation, missingTableError } from './driver-errors.js';
 import { KeyedClaims } from './keyed-claims.js';
 import { postgres } from './postgres/dialect.js';
 import { inPublishOrder, toOutboxRow } from './row-mapping.js';
@@ -123,8 +123,18 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     try {
       await this.#executor([this.#dialect.insert(this.#table, rows)], tx);
     } catch (error) {
-      throw duplicateIdError(error, rows) ?? missingTableError(error, this.#table) ?? error;
+      if (isUniqueViolation(error)) throw duplicateIdError(await this.#takenId(error, rows, tx), error);
+      throw missingTableError(error, this.#table) ?? error;
     }
+  }
+
+  /** Asks only where the error does not say it; the caller's transaction is aborted by now and answers nothing. */
+  async #takenId(error: unknown, rows: readonly NewRow[], tx: Tx | undefined): Promise<string | undefined> {
+    const named = idNamedBy(error, rows);
+    if (named !== undefined || tx !== undefined) return named;
+    const ids = rows.map(({ id }) => id);
+    const [taken] = await this.#run(this.#dialect.findExisting(this.#table, ids)).catch(() => []);
+    return taken?.['id'] as string | undefined;
   }
 
   /** Rows with and without a key take turns at coming first; a retaken row comes alone. */

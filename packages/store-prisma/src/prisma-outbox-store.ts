@@ -1,5 +1,5 @@
-import { isOutboxError, type NewRow, nameToken, notATransaction, OutboxError } from '@postcommit/core';
-import { type SqlExecutor, SqlOutboxStore, type SqlOutboxStoreOptions, TableName } from '@postcommit/sql';
+import { nameToken, notATransaction } from '@postcommit/core';
+import { SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
 import type { PrismaClientLike, PrismaTransactionLike } from './prisma-client-like.js';
 import { prismaExecutor } from './prisma-executor.js';
 
@@ -11,14 +11,8 @@ export class PrismaOutboxStore extends SqlOutboxStore<PrismaTransactionLike> {
     nameToken(this, '@postcommit/store-prisma/PrismaOutboxStore');
   }
 
-  readonly #executor: SqlExecutor<PrismaTransactionLike>;
-  readonly #table: TableName;
-
   constructor(client: PrismaClientLike, options: PrismaOutboxStoreOptions = {}) {
-    const executor = prismaExecutor(client);
-    super(executor, options);
-    this.#executor = executor;
-    this.#table = new TableName(options);
+    super(prismaExecutor(client), options);
   }
 
   protected assertTransaction(tx: PrismaTransactionLike): void {
@@ -26,25 +20,5 @@ export class PrismaOutboxStore extends SqlOutboxStore<PrismaTransactionLike> {
     if (tx.$connect !== undefined) throw notATransaction('enqueueWith was given the Prisma client itself');
     if (typeof tx.$queryRawUnsafe !== 'function')
       throw notATransaction('enqueueWith was given something that is not a Prisma transaction');
-  }
-
-  protected override async insert(rows: readonly NewRow[], tx?: PrismaTransactionLike): Promise<void> {
-    try {
-      await super.insert(rows, tx);
-    } catch (error) {
-      const isUnnamed = isOutboxError(error) && error.code === 'DUPLICATE_ID' && rows.length > 1;
-      // The caller's transaction is aborted now and answers no question.
-      throw isUnnamed && !tx ? await this.#naming(error, rows) : error;
-    }
-  }
-
-  /** Prisma drops the part of the database's error that says which id is taken. */
-  async #naming(error: OutboxError, rows: readonly NewRow[]): Promise<OutboxError> {
-    const text = `select id from ${this.#table} where id = any ($1::varchar[]) limit 1`;
-    const [taken] = await this.#executor([{ text, values: [rows.map(({ id }) => id)] }]).catch(() => []);
-    if (!taken) return error;
-    return new OutboxError('DUPLICATE_ID', `a row with id '${taken.id}' exists already`, {
-      cause: error.cause,
-    });
   }
 }

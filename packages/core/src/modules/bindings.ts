@@ -1,6 +1,6 @@
 import { OutboxError } from '../errors.js';
 import { dependenciesOf } from './inject.js';
-import type { Dependency, Module, Provider, Recipe } from './module.js';
+import { type Dependency, isOptional, type Module, type Provider, type Recipe, tokenOf } from './module.js';
 import { isPoolToken } from './pool.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
 
@@ -43,6 +43,10 @@ function collectProviders(
 }
 
 function toBinding({ provide, ...recipe }: Provider, source: string): Binding {
+  if (isPoolToken(provide)) {
+    const problem = `${source} binds the pool ${tokenName(provide)}; add to it with contributes: [{ pool: ${tokenName(provide)}, … }]`;
+    throw new OutboxError('INVALID_CONFIG', problem);
+  }
   return { token: provide, recipe: recipe as Recipe, source };
 }
 
@@ -96,12 +100,16 @@ function targetsOf(
   { providers, contributions }: Bindings,
   wanting: Binding,
 ): readonly Binding[] {
-  const token = 'optional' in dependency ? dependency.optional : dependency;
+  if (dependency === undefined) {
+    const problem = `${wanting.source} injects undefined into ${tokenName(wanting.token)}; do two files import each other?`;
+    throw new OutboxError('MISSING_BINDING', problem);
+  }
+  const token = tokenOf(dependency);
   const key = tokenKey(token);
   if (isPoolToken(token)) return contributions.get(key) ?? [];
   const found = providers.get(key);
   if (found) return [found];
-  if ('optional' in dependency) return [];
+  if (isOptional(dependency)) return [];
   throw missing(token, `${wanting.source} needs it for ${tokenName(wanting.token)}`);
 }
 

@@ -1,7 +1,7 @@
 import { OutboxError } from '../errors.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
 import { type Lifecycle, Lifecycles, type StopOptions } from './lifecycle.js';
-import type { Dependency, Module, Provider } from './module.js';
+import { type Dependency, isOptional, type Module, type Provider, tokenOf } from './module.js';
 import { isPoolToken } from './pool.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
 
@@ -36,6 +36,7 @@ class ComposedApp implements OutboxApp {
   readonly #instances = new Map<Binding | TokenKey, unknown>();
   #started: Lifecycle[] = [];
   #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
 
   constructor(bindings: Bindings) {
     this.#bindings = bindings;
@@ -54,11 +55,11 @@ class ComposedApp implements OutboxApp {
     return this.#starting;
   }
 
-  async stop(options: StopOptions = {}): Promise<void> {
-    // A stop during the start waits for it: what starts later would otherwise never be stopped.
-    await this.#starting?.catch(() => {});
-    this.#starting = undefined;
-    await this.#stopStarted(options);
+  stop(options: StopOptions = {}): Promise<void> {
+    this.#stopping ??= this.#stopAll(options).finally(() => {
+      this.#stopping = undefined;
+    });
+    return this.#stopping;
   }
 
   async #startAll(): Promise<void> {
@@ -73,6 +74,13 @@ class ComposedApp implements OutboxApp {
       }
       this.#started.push(lifecycle);
     }
+  }
+
+  async #stopAll(options: StopOptions): Promise<void> {
+    // A stop during the start waits for it: what starts later would otherwise never be stopped.
+    await this.#starting?.catch(() => {});
+    this.#starting = undefined;
+    await this.#stopStarted(options);
   }
 
   async #stopAfter(error: unknown): Promise<unknown> {
@@ -101,12 +109,12 @@ class ComposedApp implements OutboxApp {
   }
 
   #resolve(dependency: Dependency): unknown {
-    const token = 'optional' in dependency ? dependency.optional : dependency;
+    const token = tokenOf(dependency);
     const key = tokenKey(token);
     if (isPoolToken(token)) return this.#once(key, () => new token(this.#contributionsTo(key)));
     const binding = this.#bindings.providers.get(key);
     if (binding) return this.#once(key, () => this.#make(binding));
-    if ('optional' in dependency) return undefined;
+    if (isOptional(dependency)) return undefined;
     throw missing(token, 'app.get() asked for it');
   }
 

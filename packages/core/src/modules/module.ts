@@ -12,6 +12,15 @@ export function optional<T>(token: Token<T>): OptionalToken<T> {
   return { optional: token };
 }
 
+/** A class may have a static member called `optional`; only an object that is no class stands for an optional token. */
+export function isOptional(dependency: Dependency): dependency is OptionalToken {
+  return typeof dependency === 'object';
+}
+
+export function tokenOf(dependency: Dependency): Token {
+  return isOptional(dependency) ? dependency.optional : dependency;
+}
+
 /** What a dependency resolves to. */
 export type Resolved<D> =
   D extends OptionalToken<infer T>

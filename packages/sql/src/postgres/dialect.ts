@@ -1,6 +1,6 @@
 import type { SqlDialect } from '../dialect.js';
 import { claimKeyed, claimUnkeyed, extendClaim, releaseToken } from './claim.js';
-import { insert } from './insert.js';
+import { findExisting, insert } from './insert.js';
 import { count, peek } from './inspect.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
@@ -9,6 +9,7 @@ import { cancel, findReceipts, settleDispatched, settleUnpublished } from './set
 export const postgres: SqlDialect = {
   name: 'postgres',
   insert,
+  findExisting,
   claimUnkeyed,
   claimKeyed,
   releaseToken,

@@ -29,6 +29,10 @@ export function insert(table: TableName, rows: readonly NewRow[]): SqlStatement 
   };
 }
 
+export function findExisting(table: TableName, ids: readonly string[]): SqlStatement {
+  return { text: `select id from ${table} where id = any ($1::varchar[]) limit 1`, values: [ids] };
+}
+
 function optionsText({ key, headers, availableAt, maxAttempts, backoff }: NewRow): string {
   if (key ?? headers ?? availableAt ?? maxAttempts ?? backoff) {
     return JSON.stringify({ key, headers, availableAt, maxAttempts, backoff });

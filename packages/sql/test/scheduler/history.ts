@@ -1,0 +1,86 @@
+/** What the promise was, and how it was broken. */
+export class Violation extends Error {}
+
+interface Enqueued {
+  readonly key: string | undefined;
+  readonly began: number;
+  committed: number | undefined;
+}
+
+/** One update of a row, as a trigger on the table saw it. */
+export interface Audited {
+  readonly actor: string | null;
+  readonly id: string;
+  readonly old_token: string | null;
+  readonly new_token: string | null;
+  readonly was_live: boolean;
+  readonly was_pending: boolean;
+}
+
+/** What happened, in the order in which it happened; each entry is held against the promises as it comes. */
+export class History {
+  readonly #rows = new Map<string, Enqueued>();
+  readonly #published = new Set<string>();
+  /** Rows that were dead or requeued at some time: they have lost their place. */
+  readonly #displaced = new Set<string>();
+  #tick = 0;
+
+  enqueueBegan(id: string, key: string | undefined): void {
+    this.#rows.set(id, { key, began: this.#tick++, committed: undefined });
+  }
+
+  enqueueCommitted(id: string): void {
+    const row = this.#rows.get(id);
+    if (row) row.committed = this.#tick++;
+  }
+
+  enqueueRolledBack(id: string): void {
+    this.#rows.delete(id);
+  }
+
+  displaced(id: string): void {
+    this.#displaced.add(id);
+  }
+
+  committedIds(): string[] {
+    return [...this.#rows].filter(([, { committed }]) => committed !== undefined).map(([id]) => id);
+  }
+
+  /** I5: whoever committed before this one began was published first, unless it lost its place. */
+  publish(id: string): void {
+    const row = this.#rows.get(id);
+    if (row?.committed === undefined) throw new Violation(`I1: ${id} was published but never committed`);
+    if (row.key !== undefined && !this.#published.has(id)) this.#assertFirst(id, row);
+    this.#published.add(id);
+  }
+
+  wasPublished(id: string): boolean {
+    return this.#published.has(id);
+  }
+
+  /** I3 and I4, from what every statement really changed. */
+  audit(updates: readonly Audited[]): void {
+    for (const update of updates) {
+      const [kind, token] = (update.actor ?? '').split(':');
+      const isFenced = kind === 'settle' || kind === 'extend';
+      if (isFenced && (update.old_token !== token || !update.was_pending)) {
+        throw new Violation(`I3: ${update.actor} changed ${update.id}, which ${update.old_token} holds`);
+      }
+      if (kind === 'claim' && update.was_live) {
+        throw new Violation(
+          `I4: ${update.actor} took ${update.id} from ${update.old_token}, whose claim lives`,
+        );
+      }
+    }
+  }
+
+  #assertFirst(id: string, row: Enqueued): void {
+    for (const [otherId, other] of this.#rows) {
+      const comesFirst =
+        other.key === row.key && other.committed !== undefined && other.committed < row.began;
+      if (comesFirst && !this.#published.has(otherId) && !this.#displaced.has(otherId)) {
+        throw new Violation(`I5: ${id} was published before ${otherId}, of the same key ${row.key}`);
+      }
+    }
+  }
+}

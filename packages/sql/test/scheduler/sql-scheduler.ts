@@ -1,0 +1,587 @@
+import { setImmediate } from 'node:timers/promises';
+import { postgres, type SqlDialect, type SqlRecord, type SqlStatement } from '@postcommit/sql';
+import { inPublishOrder } from '../../src/row-mapping.js';
+import type { PostgresFixture } from '../postgres-fixture.js';
+import { claimOf, newRow, SqlSession, TABLE } from '../sql-session.js';
+import { type Audited, History, Violation } from './history.js';
+import { Random } from './random.js';
+
+const STEPS = 80;
+const KEYS = ['a', 'a', 'a', 'b', undefined] as const;
+const HOUR_MS = 3_600_000;
+const MAX_POLLS = 5_000;
+const MAX_DRAIN_ROUNDS = 500;
+
+/** What a dispatcher knows of a row that it claimed. */
+interface HeldRow {
+  readonly id: string;
+  readonly key: string | null;
+  outcome: 'held' | 'dispatched' | 'failed' | 'dead';
+  /** The dispatcher's own clock says so, too: it publishes nothing from this claim any more. */
+  expired: boolean;
+}
+
+interface Batch {
+  readonly token: string;
+  rows: HeldRow[];
+}
+
+interface Waiting {
+  readonly on: 'lock' | 'row';
+  readonly done: Promise<void>;
+  isDone: boolean;
+  /** Its waiting stands in the trace. */
+  isSeen: boolean;
+}
+
+interface Actor {
+  readonly name: string;
+  readonly session: SqlSession;
+  waiting: Waiting | undefined;
+}
+
+interface Dispatcher extends Actor {
+  state: 'idle' | 'begun' | 'claimed';
+  pending: SqlStatement | undefined;
+  open: Batch | undefined;
+  batches: Batch[];
+}
+
+interface Producer extends Actor {
+  ids: string[] | undefined;
+}
+
+interface Operator extends Actor {
+  /** What its open transaction did. */
+  open: { readonly displaces: string | undefined } | undefined;
+}
+
+interface Step {
+  readonly name: string;
+  readonly weight: number;
+  run(): Promise<void>;
+}
+
+/** The sessions of all runs: three dispatchers, two producers, an operator, and one that only looks. */
+export interface Cast {
+  readonly fixture: PostgresFixture;
+  readonly sessions: readonly SqlSession[];
+}
+
+export async function openCast(fixture: PostgresFixture): Promise<Cast> {
+  await fixture.query(`
+    create table audit (actor text, id text, old_token text, new_token text, was_live boolean, was_pending boolean)`);
+  await fixture.query(`
+    create function audit_row() returns trigger language plpgsql as $$
+    begin
+      insert into audit values (
+        current_setting('outbox.actor', true), old.id, old.claim_token, new.claim_token,
+        coalesce(old.claimed_until > clock_timestamp(), false) and old.dispatched_at is null and old.dead_at is null,
+        old.dispatched_at is null and old.dead_at is null);
+      return null;
+    end $$`);
+  await fixture.query(
+    'create trigger audit after update on outbox for each row execute function audit_row()',
+  );
+  const sessions: SqlSession[] = [];
+  for (let count = 0; count < 6; count++) sessions.push(await SqlSession.connect(fixture.url));
+  return { fixture, sessions };
+}
+
+/** One seeded run: random steps, each held against the promises, then a drain. Throws a Violation with its seed. */
+export async function runSchedule(cast: Cast, seed: number, dialect: SqlDialect = postgres): Promise<void> {
+  await cast.fixture.query('truncate outbox, audit restart identity');
+  const run = new Schedule(cast, seed, dialect);
+  try {
+    await run.play();
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    throw new Violation(`${error.message}\nreplay with SEED=${seed}\n${run.trace.join('\n')}`);
+  } finally {
+    await run.abandon();
+  }
+}
+
+class Schedule {
+  readonly trace: string[] = [];
+  readonly #fixture: PostgresFixture;
+  readonly #dialect: SqlDialect;
+  readonly #random: Random;
+  readonly #history = new History();
+  readonly #dispatchers: readonly Dispatcher[];
+  readonly #producers: readonly Producer[];
+  readonly #operator: Operator;
+  #serial = 0;
+
+  constructor({ fixture, sessions }: Cast, seed: number, dialect: SqlDialect) {
+    this.#fixture = fixture;
+    this.#dialect = dialect;
+    this.#random = new Random(seed);
+    const actor = (name: string, index: number): Actor => {
+      const session = sessions[index];
+      if (!session) throw new Error('too few sessions');
+      return { name, session, waiting: undefined };
+    };
+    this.#dispatchers = ['A', 'B', 'C'].map((name, index) => ({
+      ...actor(name, index),
+      state: 'idle',
+      pending: undefined,
+      open: undefined,
+      batches: [],
+    }));
+    this.#producers = ['P', 'Q'].map((name, index) => ({ ...actor(name, 3 + index), ids: undefined }));
+    this.#operator = { ...actor('O', 5), open: undefined };
+  }
+
+  async play(): Promise<void> {
+    for (let count = 0; count < STEPS; count++) {
+      const step = this.#random.weighted(this.#possibleSteps());
+      this.trace.push(step.name);
+      await step.run();
+      await this.#settleDown();
+      await this.#check();
+    }
+    await this.#drain();
+    await this.#checkEnd();
+  }
+
+  /** Whatever happened, the next run finds its sessions idle. */
+  async abandon(): Promise<void> {
+    const actors = [...this.#dispatchers, ...this.#producers, this.#operator];
+    // A rollback queues up behind a statement that waits: first those that hold something.
+    await Promise.all(actors.map(({ session }) => session.rollback()));
+    await Promise.all(actors.map(({ waiting }) => waiting?.done.catch(() => {})));
+  }
+
+  #possibleSteps(): Step[] {
+    return [
+      ...this.#producers.flatMap((producer) => this.#producerSteps(producer)),
+      ...this.#dispatchers.filter(({ waiting }) => !waiting).flatMap((each) => this.#dispatcherSteps(each)),
+      ...(this.#operator.waiting ? [] : this.#operatorSteps()),
+      { name: 'time passes', weight: 1.5, run: () => this.#timePasses() },
+      { name: 'all claims expire', weight: 1, run: () => this.#expire(undefined) },
+      { name: 'one claim expires', weight: 1, run: () => this.#expireOne() },
+    ];
+  }
+
+  #producerSteps(producer: Producer): Step[] {
+    const { name, ids } = producer;
+    if (ids) {
+      return [
+        { name: `${name} commits ${ids}`, weight: 3, run: () => this.#endProducer(producer, 'commit') },
+        { name: `${name} rolls back`, weight: 0.4, run: () => this.#endProducer(producer, 'rollback') },
+        { name: `${name} inserts`, weight: 0.5, run: () => this.#insert(producer) },
+      ];
+    }
+    const enqueue = async (): Promise<void> => {
+      await this.#insert(producer);
+      await this.#endProducer(producer, 'commit');
+    };
+    return [
+      { name: `${name} begins`, weight: 2, run: () => this.#insert(producer) },
+      { name: `${name} enqueues`, weight: 2, run: enqueue },
+    ];
+  }
+
+  #dispatcherSteps(dispatcher: Dispatcher): Step[] {
+    const { name, state, batches } = dispatcher;
+    const mayWaitForLock = this.#mayWait('lock');
+    if (state === 'begun') {
+      const take = { name: `${name} claims`, weight: 4, run: () => this.#take(dispatcher) };
+      return [
+        ...(mayWaitForLock ? [take] : []),
+        { name: `${name} rolls back`, weight: 0.3, run: () => this.#endClaim(dispatcher, 'rollback') },
+      ];
+    }
+    if (state === 'claimed') {
+      return [
+        { name: `${name} commits its claim`, weight: 3, run: () => this.#endClaim(dispatcher, 'commit') },
+        { name: `${name} rolls back`, weight: 0.2, run: () => this.#endClaim(dispatcher, 'rollback') },
+      ];
+    }
+    const steps: Step[] = [
+      { name: `${name} begins an unkeyed claim`, weight: 0.5, run: () => this.#claimUnkeyed(dispatcher) },
+    ];
+    if (mayWaitForLock) steps.push({ name: `${name} locks`, weight: 4, run: () => this.#lock(dispatcher) });
+    if (batches.length === 0) return steps;
+    const batch = this.#random.pick(batches);
+    const next = nextToPublish(batch);
+    if (next) {
+      steps.push({ name: `${name} publishes ${next.id}`, weight: 4, run: () => this.#publish(next) });
+    }
+    if (this.#mayWait('row')) {
+      steps.push(
+        { name: `${name} settles ${describe(batch)}`, weight: 2, run: () => this.#settle(dispatcher, batch) },
+        {
+          name: `${name} extends ${describe(batch)}`,
+          weight: 0.7,
+          run: () => this.#extend(dispatcher, batch),
+        },
+      );
+    }
+    return steps;
+  }
+
+  #operatorSteps(): Step[] {
+    if (this.#operator.open) {
+      return [
+        { name: 'O commits', weight: 2, run: () => this.#endOperator('commit') },
+        { name: 'O rolls back', weight: 0.5, run: () => this.#endOperator('rollback') },
+      ];
+    }
+    const ids = this.#history.committedIds();
+    if (ids.length === 0 || !this.#mayWait('row')) return [];
+    const id = this.#random.pick(ids);
+    return [
+      {
+        name: `O requeues ${id}`,
+        weight: 0.6,
+        run: () => this.#operate(id, this.#dialect.requeue(TABLE, id)),
+      },
+      { name: `O cancels ${id}`, weight: 0.2, run: () => this.#operate(id, this.#dialect.cancel(TABLE, id)) },
+      { name: `O looks at ${id} for update`, weight: 1, run: () => this.#operate(undefined, holdRow(id)) },
+    ];
+  }
+
+  /**
+   * At most one session waits for a row, and nobody for the lock meanwhile: so one commit lets one session go on, and
+   * the run stays the same whatever the server's scheduling is.
+   */
+  #mayWait(on: Waiting['on']): boolean {
+    const waiting = this.#waiting();
+    return on === 'row' ? waiting.length === 0 : waiting.every((each) => each.on === 'lock');
+  }
+
+  #waiting(): Waiting[] {
+    return [...this.#dispatchers, this.#operator].flatMap(({ waiting }) => waiting ?? []);
+  }
+
+  async #insert(producer: Producer): Promise<void> {
+    if (!producer.ids) {
+      await producer.session.begin();
+      producer.ids = [];
+    }
+    const id = `m${++this.#serial}`;
+    const key = this.#random.pick(KEYS);
+    this.#history.enqueueBegan(id, key);
+    await producer.session.run(this.#dialect.insert(TABLE, [newRow(id, key)]));
+    producer.ids.push(id);
+    this.trace.push(`  ${producer.name} inserted ${id}, key ${key}`);
+  }
+
+  async #endProducer(producer: Producer, command: 'commit' | 'rollback'): Promise<void> {
+    await producer.session[command]();
+    for (const id of producer.ids ?? []) {
+      if (command === 'commit') this.#history.enqueueCommitted(id);
+      else this.#history.enqueueRolledBack(id);
+    }
+    producer.ids = undefined;
+  }
+
+  async #lock(dispatcher: Dispatcher): Promise<void> {
+    const token = `t${++this.#serial}`;
+    const limit = this.#random.pick([1, 2, 4]);
+    const [lock, take] = this.#dialect.claimKeyed(TABLE, claimOf({ token, limit, perKey: limit }));
+    if (!lock || !take) throw new Error('a keyed claim is a lock and a claim');
+    await dispatcher.session.sql(`select set_config('outbox.actor', $1, false)`, [`claim:${token}`]);
+    await dispatcher.session.begin();
+    dispatcher.state = 'begun';
+    dispatcher.pending = take;
+    dispatcher.open = { token, rows: [] };
+    await this.#issue(dispatcher, 'lock', dispatcher.session.run(lock), () => {});
+  }
+
+  async #take(dispatcher: Dispatcher): Promise<void> {
+    const { open, pending, session } = dispatcher;
+    if (!open || !pending) throw new Error('no claim was begun');
+    await this.#issue(dispatcher, 'lock', session.run(pending), (records) => {
+      dispatcher.state = 'claimed';
+      dispatcher.open = { ...open, rows: heldRows(records) };
+      this.trace.push(`  ${dispatcher.name} claimed ${describe(dispatcher.open)}`);
+    });
+  }
+
+  async #claimUnkeyed(dispatcher: Dispatcher): Promise<void> {
+    const token = `t${++this.#serial}`;
+    const limit = this.#random.pick([1, 2, 4]);
+    await dispatcher.session.sql(`select set_config('outbox.actor', $1, false)`, [`claim:${token}`]);
+    await dispatcher.session.begin();
+    const records = await dispatcher.session.run(
+      this.#dialect.claimUnkeyed(TABLE, claimOf({ token, limit })),
+    );
+    dispatcher.state = 'claimed';
+    dispatcher.open = { token, rows: heldRows(records) };
+    this.trace.push(`  ${dispatcher.name} claimed ${describe(dispatcher.open)}`);
+  }
+
+  async #endClaim(dispatcher: Dispatcher, command: 'commit' | 'rollback'): Promise<void> {
+    await dispatcher.session[command]();
+    const { open } = dispatcher;
+    if (command === 'commit' && open && open.rows.length > 0) dispatcher.batches.push(open);
+    dispatcher.state = 'idle';
+    dispatcher.open = undefined;
+  }
+
+  async #publish(row: HeldRow): Promise<void> {
+    this.#history.publish(row.id);
+    row.outcome = this.#random.weighted([
+      { weight: 6, outcome: 'dispatched' as const },
+      { weight: 3, outcome: 'failed' as const },
+      { weight: 1, outcome: 'dead' as const },
+    ]).outcome;
+    this.trace.push(`  ${row.outcome}`);
+  }
+
+  /** Either what was dispatched, or the rest: what is still held is given back. */
+  async #settle(dispatcher: Dispatcher, batch: Batch): Promise<void> {
+    const dispatched = batch.rows.filter(({ outcome }) => outcome === 'dispatched');
+    const settlesDispatched = dispatched.length > 0 && this.#random.chance(0.7);
+    const rows = settlesDispatched
+      ? dispatched
+      : batch.rows.filter(({ outcome }) => outcome !== 'dispatched');
+    if (rows.length === 0) return;
+    const delayMs = this.#random.pick([0, HOUR_MS]);
+    const statement = settlesDispatched
+      ? this.#dialect.settleDispatched(
+          TABLE,
+          batch.token,
+          rows.map(({ id }) => id),
+        )
+      : this.#dialect.settleUnpublished(
+          TABLE,
+          batch.token,
+          rows.map((row) => unpublished(row, delayMs)),
+        );
+    batch.rows = batch.rows.filter((row) => !rows.includes(row));
+    if (batch.rows.length === 0) dispatcher.batches = dispatcher.batches.filter((each) => each !== batch);
+    await this.#fenced(dispatcher, `settle:${batch.token}`, statement, (ids) => {
+      this.trace.push(`  settled ${ids} of ${rows.map(({ id, outcome }) => `${id}=${outcome}`)}`);
+      for (const { id, outcome } of rows)
+        if (outcome === 'dead' && ids.includes(id)) this.#history.displaced(id);
+    });
+  }
+
+  async #extend(dispatcher: Dispatcher, batch: Batch): Promise<void> {
+    const ids = batch.rows.map(({ id }) => id);
+    const statement = this.#dialect.extendClaim(TABLE, batch.token, ids, HOUR_MS);
+    await this.#fenced(dispatcher, `extend:${batch.token}`, statement, (kept) => {
+      this.trace.push(`  kept ${kept}`);
+      for (const row of batch.rows) row.expired = !kept.includes(row.id);
+    });
+  }
+
+  async #fenced(
+    dispatcher: Dispatcher,
+    actor: string,
+    statement: SqlStatement,
+    then: (ids: string[]) => void,
+  ): Promise<void> {
+    await dispatcher.session.sql(`select set_config('outbox.actor', $1, false)`, [actor]);
+    await this.#issue(dispatcher, 'row', dispatcher.session.run(statement), (records) => {
+      then(records.map(({ id }) => String(id)));
+    });
+  }
+
+  async #operate(displaces: string | undefined, statement: SqlStatement): Promise<void> {
+    const { session } = this.#operator;
+    const staysOpen = displaces === undefined || this.#random.chance(0.5);
+    // Displaced from now on: whoever sees the change before the commit is over may act on it.
+    if (displaces !== undefined) this.#history.displaced(displaces);
+    await session.sql(`select set_config('outbox.actor', 'operator', false)`);
+    if (staysOpen) await session.begin();
+    this.#operator.open = staysOpen ? { displaces } : undefined;
+    await this.#issue(this.#operator, 'row', session.run(statement), () => {});
+  }
+
+  async #endOperator(command: 'commit' | 'rollback'): Promise<void> {
+    await this.#operator.session[command]();
+    this.#operator.open = undefined;
+  }
+
+  /** What waits for a lock waits in the server, not here: the run goes on with others until somebody commits. */
+  async #issue(
+    actor: Actor,
+    on: Waiting['on'],
+    statement: Promise<SqlRecord[]>,
+    then: (records: SqlRecord[]) => void,
+  ): Promise<void> {
+    const waiting: Waiting = {
+      on,
+      isDone: false,
+      isSeen: false,
+      done: statement.then((records) => {
+        waiting.isDone = true;
+        then(records);
+      }),
+    };
+    // A failed statement is reported where it is waited for.
+    waiting.done.catch(() => {
+      waiting.isDone = true;
+    });
+    actor.waiting = waiting;
+    await this.#settleDown();
+  }
+
+  /** Until every statement under way is done, or seen waiting for a lock that another session holds. */
+  async #settleDown(): Promise<void> {
+    for (const actor of [...this.#dispatchers, this.#operator]) {
+      if (!actor.waiting || (await this.#isBlocked(actor, actor.waiting))) continue;
+      await actor.waiting.done;
+      actor.waiting = undefined;
+    }
+  }
+
+  async #isBlocked({ name, session }: Actor, waiting: Waiting): Promise<boolean> {
+    for (let poll = 0; poll < MAX_POLLS; poll++) {
+      await setImmediate();
+      if (waiting.isDone) return false;
+      const [record] = await this.#fixture.query('select cardinality(pg_blocking_pids($1)) > 0 as blocked', [
+        session.pid,
+      ]);
+      if (record?.['blocked'] === true) {
+        if (!waiting.isSeen) this.trace.push(`  ${name} waits`);
+        waiting.isSeen = true;
+        return true;
+      }
+    }
+    throw new Error(`the statement of ${name} neither ended nor waited`);
+  }
+
+  async #timePasses(): Promise<void> {
+    await this.#fixture.query(`
+      update outbox set available_at = available_at - interval '2 hours'
+      where id in (select id from outbox where available_at > now() and dispatched_at is null for update skip locked)`);
+  }
+
+  async #expireOne(): Promise<void> {
+    const held = this.#dispatchers.flatMap(({ batches }) => batches).flatMap(({ rows }) => rows);
+    if (held.length > 0) await this.#expire(this.#random.pick(held).id);
+  }
+
+  async #expire(id: string | undefined): Promise<void> {
+    const expired = await this.#fixture.query(
+      `update outbox set claimed_until = now() - interval '1 second'
+       where id in (
+         select id from outbox where claimed_until > now() and ($1::varchar is null or id = $1) for update skip locked
+       )
+       returning id, claim_token`,
+      [id ?? null],
+    );
+    for (const { rows, token } of this.#dispatchers.flatMap(({ batches }) => batches)) {
+      for (const row of rows) {
+        row.expired ||= expired.some((each) => each['id'] === row.id && each['claim_token'] === token);
+      }
+    }
+  }
+
+  async #check(): Promise<void> {
+    const [record] = await this.#fixture.query(`
+      with taken as (delete from audit returning *)
+      select (select coalesce(json_agg(t), '[]') from taken t) as audit,
+        (select string_agg(key, ', ') from (
+          select key from outbox
+          where dispatched_at is null and dead_at is null and key is not null and claimed_until > clock_timestamp()
+          group by key having count(distinct claim_token) > 1
+        ) k) as two_owners`);
+    this.#history.audit(record?.['audit'] as Audited[]);
+    if (record?.['two_owners'])
+      throw new Violation(`I4: two owners of the key ${String(record['two_owners'])}`);
+  }
+
+  /** Ends what is open, lets every claim expire, then one dispatcher alone takes what is left. */
+  async #drain(): Promise<void> {
+    this.trace.push('drain');
+    for (const producer of this.#producers) if (producer.ids) await this.#endProducer(producer, 'commit');
+    for (let round = 0; round < 10; round++) {
+      if (this.#operator.open && !this.#operator.waiting) await this.#endOperator('rollback');
+      for (const dispatcher of this.#dispatchers) {
+        if (dispatcher.state !== 'idle' && !dispatcher.waiting) await this.#endClaim(dispatcher, 'rollback');
+        await this.#settleDown();
+      }
+    }
+    await this.#timePasses();
+    await this.#expire(undefined);
+    await this.#check();
+    for (let round = 0; round < MAX_DRAIN_ROUNDS; round++) if ((await this.#drainOne()) === 0) return;
+    throw new Violation(`I2: ${MAX_DRAIN_ROUNDS} batches did not drain the outbox`);
+  }
+
+  async #drainOne(): Promise<number> {
+    const session = this.#dispatchers[0]?.session;
+    if (!session) return 0;
+    const claim = claimOf({ token: `t${++this.#serial}`, limit: 50, perKey: 50 });
+    await session.sql(`select set_config('outbox.actor', $1, false)`, [`claim:${claim.token}`]);
+    let records = await session.run(this.#dialect.claimUnkeyed(TABLE, claim));
+    if (heldRows(records).length === 0) {
+      await session.begin();
+      for (const statement of this.#dialect.claimKeyed(TABLE, claim)) records = await session.run(statement);
+      await session.commit();
+    }
+    const rows = heldRows(records);
+    for (const { id } of rows) this.#history.publish(id);
+    await session.sql(`select set_config('outbox.actor', $1, false)`, [`settle:${claim.token}`]);
+    await session.run(
+      this.#dialect.settleDispatched(
+        TABLE,
+        claim.token,
+        rows.map(({ id }) => id),
+      ),
+    );
+    await this.#check();
+    return rows.length;
+  }
+
+  async #checkEnd(): Promise<void> {
+    const stored = await this.#fixture.query(
+      `select id, dispatched_at is not null as dispatched, dead_at is not null as dead from outbox`,
+    );
+    const committed = new Set(this.#history.committedIds());
+    for (const { id, dispatched, dead } of stored) {
+      if (!committed.delete(String(id)))
+        throw new Violation(`I1: ${String(id)} is there but never committed`);
+      if (!dispatched && !dead) throw new Violation(`I2: ${String(id)} is still pending`);
+      if (dispatched && !this.#history.wasPublished(String(id)))
+        throw new Violation(`I2: ${String(id)} was lost`);
+    }
+    if (committed.size > 0) throw new Violation(`I1: ${[...committed]} committed but are gone`);
+  }
+}
+
+function heldRows(records: readonly SqlRecord[]): HeldRow[] {
+  const rows = records.filter(({ id }) => id !== null) as { id: string; key: string | null }[];
+  return (inPublishOrder(rows) as typeof rows).map(({ id, key }) => ({
+    id,
+    key,
+    outcome: 'held',
+    expired: false,
+  }));
+}
+
+/** In order; a row whose elder of the same key failed or expired is not published. */
+function nextToPublish({ rows }: Batch): HeldRow | undefined {
+  return rows.find(
+    (row, index) =>
+      row.outcome === 'held' &&
+      !row.expired &&
+      rows
+        .slice(0, index)
+        .every(
+          (elder) => elder.key !== row.key || elder.outcome === 'dispatched' || elder.outcome === 'dead',
+        ),
+  );
+}
+
+function unpublished({ id, outcome }: HeldRow, delayMs: number) {
+  if (outcome === 'failed') return { id, kind: 'failed', error: 'x', delayMs } as const;
+  if (outcome === 'dead') return { id, kind: 'dead', error: 'x', reason: 'permanent' } as const;
+  return { id, kind: 'released' } as const;
+}
+
+/** As somebody with a database tool does: a lock on a row that changes nothing. */
+function holdRow(id: string): SqlStatement {
+  return { text: `select id from ${TABLE} where id = $1 for update`, values: [id] };
+}
+
+function describe({ token, rows }: Batch): string {
+  return `${token}[${rows.map(({ id, key }) => `${id}/${key}`)}]`;
+}
