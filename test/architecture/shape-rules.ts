@@ -31,7 +31,7 @@ export function manifestProblems({ folder, manifest }: WorkspacePackage): string
     .filter((field) => !isDeepStrictEqual(manifest[field], sharedFields[field]))
     .map((field) => `"${field}" differs from the shape that all packages share`);
   if (manifest.name !== `@postcommit/${folder}`) problems.push(`its name is ${manifest.name}`);
-  if (!isDeepStrictEqual(manifest['files'], ['dist', ...(extraFiles[folder] ?? [])]))
+  if (!isDeepStrictEqual(manifest.files, ['dist', ...(extraFiles[folder] ?? [])]))
     problems.push('"files" names more or less than the build');
   if (manifest.private) problems.push('it is private');
   if (!manifest.description) problems.push('it has no description');

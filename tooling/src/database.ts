@@ -12,7 +12,7 @@ export interface OpenDatabase {
 
 /** On DATABASE_URL's server, in a database of its own, or on an embedded server that is gone after `close`. */
 export async function openDatabase(): Promise<OpenDatabase> {
-  const given = process.env['DATABASE_URL'];
+  const given = process.env.DATABASE_URL;
   if (given === undefined) {
     const embedded = await startPostgres();
     return { url: embedded.url, server: 'an embedded PostgreSQL', close: () => embedded.stop() };

@@ -6,7 +6,7 @@ import pg from 'pg';
 
 const BROKER_FAILURE_RATE = 0.1;
 
-const pool = new pg.Pool({ connectionString: process.env['DEMO_DATABASE_URL'] });
+const pool = new pg.Pool({ connectionString: process.env.DEMO_DATABASE_URL });
 const app = composeModules([
   OutboxModule.forRoot({
     concurrency: 10,

@@ -23,12 +23,12 @@ export async function proof(pool: pg.Pool): Promise<boolean> {
       (select count(distinct dispatcher)::int from broker) as dispatchers`);
   const [found = {}] = rows;
   console.table({
-    'orders committed': found['committed'],
-    'messages delivered': found['delivered'],
-    'phantoms (delivered, never committed)': found['phantoms'],
-    'lost (committed, never delivered)': found['lost'],
-    'delivered again after the kill, same id': found['repeated'],
-    'dispatchers that took part': found['dispatchers'],
+    'orders committed': found.committed,
+    'messages delivered': found.delivered,
+    'phantoms (delivered, never committed)': found.phantoms,
+    'lost (committed, never delivered)': found.lost,
+    'delivered again after the kill, same id': found.repeated,
+    'dispatchers that took part': found.dispatchers,
   });
-  return found['committed'] === found['delivered'] && found['phantoms'] === 0 && found['lost'] === 0;
+  return found.committed === found.delivered && found.phantoms === 0 && found.lost === 0;
 }

@@ -34,7 +34,7 @@ export function missingTableError(error: unknown, table: TableName): OutboxError
 /** The SQLSTATE, wherever the driver or the ORM around it put it. */
 function sqlState(error: unknown): string | undefined {
   return chain(error)
-    .flatMap((link) => [link['code'], link['originalCode']])
+    .flatMap((link) => [link.code, link.originalCode])
     .find(
       (code): code is string =>
         typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('P2'),
@@ -42,9 +42,7 @@ function sqlState(error: unknown): string | undefined {
 }
 
 function texts(error: unknown): string[] {
-  return chain(error).flatMap((link) =>
-    [link['detail'], link['message'], link['originalMessage']].filter(isString),
-  );
+  return chain(error).flatMap((link) => [link.detail, link.message, link.originalMessage].filter(isString));
 }
 
 /** An error and what it wraps: TypeORM has `driverError`, Prisma `meta.driverAdapterError.cause`. */

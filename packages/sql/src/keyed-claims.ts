@@ -38,7 +38,7 @@ export class KeyedClaims {
     for (let look = 0; look < MAX_WINDOWS; look++) {
       const records = await this.#run({ ...claim, limit, perKey, window, after: this.#after });
       const claimed = records.filter(({ id }) => id !== null);
-      const isLast = Number(records[0]?.['window_rows']) < window;
+      const isLast = Number(records[0]?.window_rows) < window;
       const startedAtFront = this.#after === undefined;
       this.#after = isLast || claimed.length > 0 ? undefined : cursorOf(records);
       if (claimed.length > 0 || (isLast && startedAtFront)) return claimed;
@@ -48,5 +48,5 @@ export class KeyedClaims {
 }
 
 function cursorOf([record]: readonly SqlRecord[]): KeyCursor {
-  return { availableAt: String(record?.['last_available_at']), seq: String(record?.['last_seq']) };
+  return { availableAt: String(record?.last_available_at), seq: String(record?.last_seq) };
 }

@@ -98,8 +98,8 @@ function isStringMap(value: unknown): value is Record<string, string> {
 function isBackoff(value: unknown): value is BackoffOptions {
   return (
     isObject(value) &&
-    typeof value['delayMs'] === 'number' &&
-    ['fixed', 'exponential'].includes(String(value['type']))
+    typeof value.delayMs === 'number' &&
+    ['fixed', 'exponential'].includes(String(value.type))
   );
 }
 

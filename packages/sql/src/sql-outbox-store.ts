@@ -114,7 +114,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     let total = 0;
     for (let deleted = PURGE_PAGE; deleted === PURGE_PAGE; total += deleted) {
       const [record] = await this.#run(this.#dialect.purgePage(this.#table, olderThan, PURGE_PAGE));
-      deleted = Number(record?.['deleted'] ?? 0);
+      deleted = Number(record?.deleted ?? 0);
     }
     return total;
   }
@@ -134,7 +134,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     if (named !== undefined || tx !== undefined) return named;
     const ids = rows.map(({ id }) => id);
     const [taken] = await this.#run(this.#dialect.findExisting(this.#table, ids)).catch(() => []);
-    return taken?.['id'] as string | undefined;
+    return taken?.id as string | undefined;
   }
 
   /** Rows with and without a key take turns at coming first; a retaken row comes alone. */
@@ -161,7 +161,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   async #claimUnkeyed(claim: Parameters<SqlDialect['claimUnkeyed']>[1]): Promise<SqlRecord[]> {
     const records = await this.#run(this.#dialect.claimUnkeyed(this.#table, claim));
     const claimed = records.filter(({ id }) => id !== null);
-    this.#keyed.areDue = records[0]?.['keyed_due'] === true;
+    this.#keyed.areDue = records[0]?.keyed_due === true;
     this.#keyed.shareWithUnkeyed = claimed.length === claim.limit;
     return claimed;
   }
@@ -194,5 +194,5 @@ function idsOf(records: readonly SqlRecord[]): string[] {
 }
 
 function isRetaken(records: readonly SqlRecord[]): boolean {
-  return records.length === 1 && Number(records[0]?.['retakes']) > 0;
+  return records.length === 1 && Number(records[0]?.retakes) > 0;
 }

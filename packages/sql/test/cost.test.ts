@@ -234,7 +234,7 @@ describe('what a message writes', () => {
 
   async function expectWithinGates(life: Life, kind: 'unkeyed' | 'keyed'): Promise<void> {
     const [record] = await fixture.query('show wal_level');
-    const gates = GATES[record?.['wal_level'] === 'logical' ? 'logical' : 'replica'][kind];
+    const gates = GATES[record?.wal_level === 'logical' ? 'logical' : 'replica'][kind];
     for (const step of ['enqueue', 'claim', 'settle'] as const) {
       expect(life[step].walBytes / COUNT, step).toBeLessThan(gates[step] * MARGIN);
     }
@@ -272,7 +272,7 @@ async function deadTuples(): Promise<number> {
   const [record] = await fixture.query(
     `select n_dead_tup::int as dead from pg_stat_user_tables where relid = 'outbox'::regclass`,
   );
-  return Number(record?.['dead']);
+  return Number(record?.dead);
 }
 
 /** Runs a statement, commits it, and asks the server what it wrote. Other sessions' work does not count. */

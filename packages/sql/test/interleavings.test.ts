@@ -101,7 +101,7 @@ async function ownersOf(key: string): Promise<number> {
      where key = $1 and dispatched_at is null and dead_at is null and claimed_until > clock_timestamp()`,
     [key],
   );
-  return Number(record?.['owners']);
+  return Number(record?.owners);
 }
 
 describe.each(['committed', 'not yet committed'] as const)('the first claimer has %s', (first) => {
@@ -432,7 +432,7 @@ async function untilAnyoneBlocked(): Promise<void> {
       `select count(*)::int as waiting from pg_stat_activity
        where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`,
     );
-    if (Number(record?.['waiting']) > 0) return;
+    if (Number(record?.waiting) > 0) return;
   }
   throw new Error('no session waited for a lock');
 }

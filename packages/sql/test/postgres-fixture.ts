@@ -76,7 +76,7 @@ async function openOutbox<Tx>(
       const [record] = await fixture.query(
         'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
       );
-      return new Date(Number(record?.['ms']));
+      return new Date(Number(record?.ms));
     },
     advance: (ms) => shiftTimes(fixture, ms),
     begin: async () => {

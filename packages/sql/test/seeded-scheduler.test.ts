@@ -5,9 +5,9 @@ import { type Cast, openCast, runSchedule } from './scheduler/sql-scheduler.js';
 import { STATEMENT_MUTANTS } from './scheduler/statement-mutants.js';
 
 /** `SEED=7 npm test -- packages/sql` replays one run; `SCHEDULER_SEEDS=1000` looks longer. */
-const SEEDS = Number(process.env['SCHEDULER_SEEDS'] ?? 60);
-const seeds = process.env['SEED']
-  ? [Number(process.env['SEED'])]
+const SEEDS = Number(process.env.SCHEDULER_SEEDS ?? 60);
+const seeds = process.env.SEED
+  ? [Number(process.env.SEED)]
   : Array.from({ length: SEEDS }, (_, index) => index + 1);
 const TIMEOUT_MS = 30_000 + SEEDS * 1_000;
 
@@ -32,7 +32,7 @@ describe('random interleavings of producers, dispatchers and an operator', () =>
   );
 });
 
-describe.skipIf(process.env['SEED'])('a broken statement is found out', () => {
+describe.skipIf(process.env.SEED)('a broken statement is found out', () => {
   it.each(STATEMENT_MUTANTS)(
     '$name',
     async ({ name, dialect, breaks }) => {

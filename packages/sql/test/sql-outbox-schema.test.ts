@@ -67,7 +67,7 @@ describe('ensure', () => {
       insert into outbox (id, topic, created_at) values ('old', 't', '2020-01-01 12:00:00')`);
     await atOnce(8, (schema) => schema.ensure(), '-c TimeZone=America/New_York');
     const [row] = await fixture.query(`select created_at from outbox where id = 'old'`);
-    expect(row?.['created_at']).toEqual(new Date('2020-01-01T12:00:00Z'));
+    expect(row?.created_at).toEqual(new Date('2020-01-01T12:00:00Z'));
   });
 
   it('fails with the statement to run when the table can not be mended', async () => {

@@ -63,7 +63,7 @@ export class SqlSession {
 export function claimedIds(records: readonly SqlRecord[]): string[] {
   return records
     .filter(({ id }) => id !== null)
-    .sort((a, b) => Number(a['seq']) - Number(b['seq']))
+    .sort((a, b) => Number(a.seq) - Number(b.seq))
     .map(({ id }) => String(id));
 }
 
@@ -94,7 +94,7 @@ export async function untilBlocked(fixture: PostgresFixture, session: SqlSession
     const [record] = await fixture.query('select cardinality(pg_blocking_pids($1)) > 0 as blocked', [
       session.pid,
     ]);
-    if (record?.['blocked'] === true) return;
+    if (record?.blocked === true) return;
   }
   throw new Error(`session ${session.pid} never waited for a lock`);
 }

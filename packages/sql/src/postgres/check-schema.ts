@@ -50,17 +50,17 @@ export function schemaDifferences(table: TableName, [record]: readonly SqlRecord
       { level: 'required', problem: `table ${table} does not exist`, statements: createStatements(table) },
     ];
   }
-  const columns = parse<Column>(record['columns']);
-  const indexes = parse<Index>(record['indexes']);
+  const columns = parse<Column>(record.columns);
+  const indexes = parse<Index>(record.indexes);
   return [
     ...COLUMNS.flatMap((spec) => columnDifference(table, spec, columns)),
     ...seqDifference(table, columns),
     ...primaryKeyDifference(table, indexes),
     ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
-    ...constraintDifferences(table, parse<Constraint>(record['constraints'])),
+    ...constraintDifferences(table, parse<Constraint>(record.constraints)),
     ...sideTableDifference(table, record),
     ...harmfulIndexes(table, indexes),
-    ...storageDifference(table, String(record['storage'] ?? '')),
+    ...storageDifference(table, String(record.storage ?? '')),
   ];
 }
 
@@ -174,7 +174,7 @@ function constraintDifferences(table: TableName, constraints: readonly Constrain
 }
 
 function sideTableDifference(table: TableName, record: SqlRecord): Difference[] {
-  if (record['has_side_tables'] === true) return [];
+  if (record.has_side_tables === true) return [];
   return [
     required(
       `table ${table.quoted('_locks')} or ${table.quoted('_processed')} is missing`,

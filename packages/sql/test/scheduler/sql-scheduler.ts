@@ -8,6 +8,7 @@ import { Random } from './random.js';
 
 const STEPS = 80;
 const KEYS = ['a', 'a', 'a', 'b', undefined] as const;
+const LIMITS = [1, 3, 6] as const;
 const HOUR_MS = 3_600_000;
 const MAX_POLLS = 5_000;
 const MAX_DRAIN_ROUNDS = 500;
@@ -158,9 +159,20 @@ class Schedule {
       ...this.#producers.flatMap((producer) => this.#producerSteps(producer)),
       ...this.#dispatchers.filter(({ waiting }) => !waiting).flatMap((each) => this.#dispatcherSteps(each)),
       ...(this.#operator.waiting ? [] : this.#operatorSteps()),
-      { name: 'time passes', weight: 1.5, run: () => this.#timePasses() },
+      { name: 'time passes', weight: 0.8, run: () => this.#timePasses() },
+      ...this.#expirySteps(),
+    ];
+  }
+
+  #expirySteps(): Step[] {
+    const live = this.#dispatchers
+      .flatMap(({ batches }) => batches)
+      .flatMap(({ rows }) => rows.filter(({ expired }) => !expired));
+    if (live.length === 0) return [];
+    const { id } = this.#random.pick(live);
+    return [
       { name: 'all claims expire', weight: 1, run: () => this.#expire(undefined) },
-      { name: 'one claim expires', weight: 1, run: () => this.#expireOne() },
+      { name: `the claim on ${id} expires`, weight: 0.4, run: () => this.#expire(id) },
     ];
   }
 
@@ -168,9 +180,9 @@ class Schedule {
     const { name, ids } = producer;
     if (ids) {
       return [
-        { name: `${name} commits ${ids}`, weight: 3, run: () => this.#endProducer(producer, 'commit') },
-        { name: `${name} rolls back`, weight: 0.4, run: () => this.#endProducer(producer, 'rollback') },
-        { name: `${name} inserts`, weight: 0.5, run: () => this.#insert(producer) },
+        { name: `${name} commits ${ids}`, weight: 1.5, run: () => this.#endProducer(producer, 'commit') },
+        { name: `${name} rolls back`, weight: 0.2, run: () => this.#endProducer(producer, 'rollback') },
+        { name: `${name} inserts`, weight: 0.3, run: () => this.#insert(producer) },
       ];
     }
     const enqueue = async (): Promise<void> => {
@@ -178,8 +190,8 @@ class Schedule {
       await this.#endProducer(producer, 'commit');
     };
     return [
-      { name: `${name} begins`, weight: 2, run: () => this.#insert(producer) },
-      { name: `${name} enqueues`, weight: 2, run: enqueue },
+      { name: `${name} begins`, weight: 1, run: () => this.#insert(producer) },
+      { name: `${name} enqueues`, weight: 1, run: enqueue },
     ];
   }
 
@@ -187,7 +199,7 @@ class Schedule {
     const { name, state, batches } = dispatcher;
     const mayWaitForLock = this.#mayWait('lock');
     if (state === 'begun') {
-      const take = { name: `${name} claims`, weight: 4, run: () => this.#take(dispatcher) };
+      const take = { name: `${name} claims`, weight: 6, run: () => this.#take(dispatcher) };
       return [
         ...(mayWaitForLock ? [take] : []),
         { name: `${name} rolls back`, weight: 0.3, run: () => this.#endClaim(dispatcher, 'rollback') },
@@ -202,20 +214,21 @@ class Schedule {
     const steps: Step[] = [
       { name: `${name} begins an unkeyed claim`, weight: 0.5, run: () => this.#claimUnkeyed(dispatcher) },
     ];
-    if (mayWaitForLock) steps.push({ name: `${name} locks`, weight: 4, run: () => this.#lock(dispatcher) });
+    const isLockHeld = this.#dispatchers.some((other) => other.state !== 'idle');
+    const weight = isLockHeld ? 1 : 4;
+    if (mayWaitForLock) steps.push({ name: `${name} locks`, weight, run: () => this.#lock(dispatcher) });
     if (batches.length === 0) return steps;
     const batch = this.#random.pick(batches);
     const next = nextToPublish(batch);
     if (next) {
-      steps.push({ name: `${name} publishes ${next.id}`, weight: 4, run: () => this.#publish(next) });
+      steps.push({ name: `${name} publishes ${next.id}`, weight: 5, run: () => this.#publish(next) });
     }
     if (this.#mayWait('row')) {
       steps.push(
         { name: `${name} settles ${describe(batch)}`, weight: 2, run: () => this.#settle(dispatcher, batch) },
         {
           name: `${name} extends ${describe(batch)}`,
-          weight: 0.7,
-          run: () => this.#extend(dispatcher, batch),
+          weight: 1, run: () => this.#extend(dispatcher, batch),
         },
       );
     }
@@ -225,13 +238,14 @@ class Schedule {
   #operatorSteps(): Step[] {
     if (this.#operator.open) {
       return [
-        { name: 'O commits', weight: 2, run: () => this.#endOperator('commit') },
+        { name: 'O commits', weight: 1.2, run: () => this.#endOperator('commit') },
         { name: 'O rolls back', weight: 0.5, run: () => this.#endOperator('rollback') },
       ];
     }
     const ids = this.#history.committedIds();
     if (ids.length === 0 || !this.#mayWait('row')) return [];
     const id = this.#random.pick(ids);
+    const waiting = this.#random.pick([id, ...ids.filter((each) => !this.#history.wasPublished(each)).slice(0, 3)]);
     return [
       {
         name: `O requeues ${id}`,
@@ -239,7 +253,11 @@ class Schedule {
         run: () => this.#operate(id, this.#dialect.requeue(TABLE, id)),
       },
       { name: `O cancels ${id}`, weight: 0.2, run: () => this.#operate(id, this.#dialect.cancel(TABLE, id)) },
-      { name: `O looks at ${id} for update`, weight: 1, run: () => this.#operate(undefined, holdRow(id)) },
+      {
+        name: `O looks at ${waiting} for update`,
+        weight: 1.5,
+        run: () => this.#operate(undefined, holdRow(waiting)),
+      },
     ];
   }
 
@@ -264,9 +282,11 @@ class Schedule {
     const id = `m${++this.#serial}`;
     const key = this.#random.pick(KEYS);
     this.#history.enqueueBegan(id, key);
-    await producer.session.run(this.#dialect.insert(TABLE, [newRow(id, key)]));
+    const isLater = this.#random.chance(0.15);
+    const row = { ...newRow(id, key), ...(isLater && { availableAt: new Date(Date.now() + HOUR_MS) }) };
+    await producer.session.run(this.#dialect.insert(TABLE, [row]));
     producer.ids.push(id);
-    this.trace.push(`  ${producer.name} inserted ${id}, key ${key}`);
+    this.trace.push(`  ${producer.name} inserted ${id}, key ${key}${isLater ? ', for later' : ''}`);
   }
 
   async #endProducer(producer: Producer, command: 'commit' | 'rollback'): Promise<void> {
@@ -280,7 +300,7 @@ class Schedule {
 
   async #lock(dispatcher: Dispatcher): Promise<void> {
     const token = `t${++this.#serial}`;
-    const limit = this.#random.pick([1, 2, 4]);
+    const limit = this.#random.pick(LIMITS);
     const [lock, take] = this.#dialect.claimKeyed(TABLE, claimOf({ token, limit, perKey: limit }));
     if (!lock || !take) throw new Error('a keyed claim is a lock and a claim');
     await dispatcher.session.sql(`select set_config('outbox.actor', $1, false)`, [`claim:${token}`]);
@@ -303,7 +323,7 @@ class Schedule {
 
   async #claimUnkeyed(dispatcher: Dispatcher): Promise<void> {
     const token = `t${++this.#serial}`;
-    const limit = this.#random.pick([1, 2, 4]);
+    const limit = this.#random.pick(LIMITS);
     await dispatcher.session.sql(`select set_config('outbox.actor', $1, false)`, [`claim:${token}`]);
     await dispatcher.session.begin();
     const records = await dispatcher.session.run(
@@ -438,7 +458,7 @@ class Schedule {
       const [record] = await this.#fixture.query('select cardinality(pg_blocking_pids($1)) > 0 as blocked', [
         session.pid,
       ]);
-      if (record?.['blocked'] === true) {
+      if (record?.blocked === true) {
         if (!waiting.isSeen) this.trace.push(`  ${name} waits`);
         waiting.isSeen = true;
         return true;
@@ -453,11 +473,6 @@ class Schedule {
       where id in (select id from outbox where available_at > now() and dispatched_at is null for update skip locked)`);
   }
 
-  async #expireOne(): Promise<void> {
-    const held = this.#dispatchers.flatMap(({ batches }) => batches).flatMap(({ rows }) => rows);
-    if (held.length > 0) await this.#expire(this.#random.pick(held).id);
-  }
-
   async #expire(id: string | undefined): Promise<void> {
     const expired = await this.#fixture.query(
       `update outbox set claimed_until = now() - interval '1 second'
@@ -469,7 +484,7 @@ class Schedule {
     );
     for (const { rows, token } of this.#dispatchers.flatMap(({ batches }) => batches)) {
       for (const row of rows) {
-        row.expired ||= expired.some((each) => each['id'] === row.id && each['claim_token'] === token);
+        row.expired ||= expired.some((each) => each.id === row.id && each.claim_token === token);
       }
     }
   }
@@ -483,9 +498,8 @@ class Schedule {
           where dispatched_at is null and dead_at is null and key is not null and claimed_until > clock_timestamp()
           group by key having count(distinct claim_token) > 1
         ) k) as two_owners`);
-    this.#history.audit(record?.['audit'] as Audited[]);
-    if (record?.['two_owners'])
-      throw new Violation(`I4: two owners of the key ${String(record['two_owners'])}`);
+    this.#history.audit(record?.audit as Audited[]);
+    if (record?.two_owners) throw new Violation(`I4: two owners of the key ${String(record.two_owners)}`);
   }
 
   /** Ends what is open, lets every claim expire, then one dispatcher alone takes what is left. */
