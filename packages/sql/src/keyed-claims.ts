@@ -6,6 +6,8 @@ const WINDOW_FACTOR = 2;
 const MIN_WINDOW = 500;
 /** Windows looked at in one claim when all before were blocked. */
 const MAX_WINDOWS = 8;
+/** Turns passed over, at the most, after all that was looked at was blocked and rows without a key wait. */
+const MAX_PAUSE = 16;
 /** The part of a batch that one key may take while rows without a key wait. */
 const KEY_SHARE = 0.1;
 
@@ -16,7 +18,9 @@ const KEY_SHARE = 0.1;
 export class KeyedClaims {
   readonly #run: (claim: KeyedClaim) => Promise<SqlRecord[]>;
   #after: KeyCursor | undefined;
-  #turn = false;
+  /** Turns to pass over until the next one, and after how many the last one came. */
+  #wait = 0;
+  #pause = 1;
   /** What the last claim of unkeyed rows saw. Where no row has a key, nothing here is ever run. */
   areDue = false;
   shareWithUnkeyed = false;
@@ -25,20 +29,32 @@ export class KeyedClaims {
     this.#run = run;
   }
 
-  /** Every other time while there are some. */
+  /** Every other time while there are some; more seldom while rows without a key fill the batches and keys are blocked. */
   isTheirTurn(): boolean {
-    this.#turn = this.areDue && !this.#turn;
-    return this.#turn;
+    if (!this.areDue) return false;
+    if (this.#wait > 0) {
+      this.#wait -= 1;
+      return false;
+    }
+    this.#wait = this.#pause;
+    return true;
   }
 
   async claim(claim: Claim): Promise<SqlRecord[]> {
     const limit = this.shareWithUnkeyed ? Math.ceil(claim.limit / 2) : claim.limit;
     const perKey = this.shareWithUnkeyed ? Math.ceil(claim.limit * KEY_SHARE) : claim.limit;
     const window = Math.max(MIN_WINDOW, limit * WINDOW_FACTOR);
-    for (let look = 0; look < MAX_WINDOWS; look++) {
-      const records = await this.#run({ ...claim, limit, perKey, window, after: this.#after });
+    const claimed = await this.#look({ ...claim, limit, perKey, window }, this.shareWithUnkeyed ? 1 : MAX_WINDOWS);
+    const isInVain = claimed.length === 0 && this.shareWithUnkeyed;
+    this.#pause = isInVain ? Math.min(this.#pause * 2, MAX_PAUSE) : 1;
+    return claimed;
+  }
+
+  async #look(claim: Omit<KeyedClaim, 'after'>, windows: number): Promise<SqlRecord[]> {
+    for (let look = 0; look < windows; look++) {
+      const records = await this.#run({ ...claim, after: this.#after });
       const claimed = records.filter(({ id }) => id !== null);
-      const isLast = Number(records[0]?.window_rows) < window;
+      const isLast = Number(records[0]?.window_rows) < claim.window;
       const startedAtFront = this.#after === undefined;
       this.#after = isLast || claimed.length > 0 ? undefined : cursorOf(records);
       if (claimed.length > 0 || (isLast && startedAtFront)) return claimed;

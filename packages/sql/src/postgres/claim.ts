@@ -5,6 +5,8 @@ import { ALL_PENDING, END_CLAIM, NOW, nowPlusMs, PENDING, rowColumns } from './c
 
 /** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
 const STALLED_CLAIMER_MS = 5_000;
+/** Keys that a batch is spread over, if there are so many: what can be published side by side. */
+const MIN_KEYS = 50;
 /** Separates our advisory locks from those of the application. */
 const LOCK_SPACE = 0x706f7374;
 
@@ -99,27 +101,16 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
           and ($6::timestamptz is null or (available_at, seq) > ($6::timestamptz, $7::bigint))
         order by available_at, seq
         limit $5::int
-      ), free_keys as materialized (
-        select k.key, k.place
-        from (
-          select key, row_number() over (order by min(available_at), min(seq)) as place
-          from due_window
-          group by key
-          order by place
-        ) k
-        cross join lateral (
-          select available_at, claimed_until from ${table} where key = k.key and ${PENDING} order by seq limit 1
-        ) head
-        where head.available_at <= ${NOW} and ($4::boolean or head.claimed_until is null)
-          and not exists (
-            select from ${table} c where c.claimed_key = k.key and c.claimed_until > ${NOW}
-          )
-        limit $3::int
+      ), keys as materialized (
+        select key, row_number() over (order by min(available_at), min(seq)) as place
+        from due_window
+        group by key
       ), share as materialized (
-        select greatest(1, least($8::int, ceil($3::int / greatest(count(*), 1)::float8)))::int as rows from free_keys
+        select greatest(1, least($8::int, greatest($3::int / ${MIN_KEYS}, $3::int / greatest(count(*), 1))))::int as rows
+        from keys
       ), prefix as materialized (
-        select f.place, p.*
-        from free_keys f
+        select k.place, p.*
+        from (select key, place from keys order by place) k
         cross join lateral (
           select h.ctid as row_ctid, h.claimed_until is not null as orphaned,
             row_number() over (order by h.seq) as position,
@@ -128,12 +119,16 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
           from (
             select ctid, seq, available_at, claimed_until
             from ${table}
-            where key = f.key and ${PENDING}
+            where key = k.key and ${PENDING}
             order by seq
             limit (select rows from share)
           ) h
         ) p
         where p.due_so_far and (p.orphans_so_far = 0 or (p.position = 1 and $4::boolean))
+          and not exists (
+            select from ${table} c where c.claimed_key = k.key and c.claimed_until > ${NOW}
+          )
+        limit $3::int
       ), locked as materialized (
         select ctid
         from ${table}
