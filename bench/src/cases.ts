@@ -1,5 +1,14 @@
-import { type Line, type Measurement, rateOf } from './measure.js';
-import type { OpenSubject, Subject, Workload } from './subject.js';
+import {
+  type Line,
+  type Measurement,
+  measure,
+  measureInSlices,
+  type Result,
+  rateOf,
+  type SlicedLine,
+} from './measure.js';
+import type { Server } from './place.js';
+import type { Subject, Workload } from './subject.js';
 import { graphileWorker } from './subjects/graphile-worker.js';
 import { pgBoss } from './subjects/pg-boss.js';
 import { postcommitPg } from './subjects/postcommit-pg.js';
@@ -8,7 +17,7 @@ import { rawSql } from './subjects/raw-sql.js';
 export interface Case {
   readonly name: string;
   readonly unit: string;
-  readonly lines: readonly Line[];
+  run(server: Server, rounds: number): Promise<Result[]>;
   /** What must hold between the medians of two lines of this case. */
   readonly targets: ReadonlyArray<{ readonly of: string; readonly to: string; readonly atLeast: number }>;
 }
@@ -29,7 +38,12 @@ function drainCase({ drainRows: rows }: Sizes): Case {
   return {
     name: `drain ${rows} rows, one process, batch 1,000`,
     unit: 'rows/s',
-    lines: subjects.map((subject) => line(subject, drain({ rows }))),
+    run: (server, rounds) =>
+      measure(
+        server,
+        subjects.map((subject) => line(subject, drain({ rows }))),
+        rounds,
+      ),
     targets: [
       { of: postcommitPg.name, to: rawSql.name, atLeast: 0.85 },
       { of: postcommitPg.name, to: graphileWorker.name, atLeast: 1.3 },
@@ -47,7 +61,7 @@ function keyedCase({ drainRows: rows }: Sizes): Case {
   return {
     name: `drain ${rows} rows with keys`,
     unit: 'rows/s',
-    lines: [unkeyed, withKeys(1_000), withKeys(100_000)],
+    run: (server, rounds) => measure(server, [unkeyed, withKeys(1_000), withKeys(100_000)], rounds),
     targets: [
       { of: '1000 keys', to: 'no key', atLeast: 0.45 },
       { of: '100000 keys', to: 'no key', atLeast: 0.45 },
@@ -62,14 +76,15 @@ function sharedCase({ drainRows: rows }: Sizes): Case {
     subject: postcommitPg,
     measurement: unkeyedRate({ rows, ...(keyOf && { keyOf }) }, poison),
   });
+  const lines = [
+    beside('alone', undefined),
+    beside('one key with as many rows', () => 'hot'),
+    beside('poisoned heads', (index) => `poison-${index % 10_000}`, true),
+  ];
   return {
     name: `drain ${rows} rows without a key beside others`,
     unit: 'unkeyed rows/s',
-    lines: [
-      beside('alone', undefined),
-      beside('one key with as many rows', () => 'hot'),
-      beside('poisoned heads', (index) => `poison-${index % 10_000}`, true),
-    ],
+    run: (server, rounds) => measure(server, lines, rounds),
     targets: [
       { of: 'one key with as many rows', to: 'alone', atLeast: 0.8 },
       { of: 'poisoned heads', to: 'alone', atLeast: 0.8 },
@@ -82,7 +97,12 @@ function enqueueCase({ enqueues }: Sizes): Case {
   return {
     name: 'a business transaction with one message, one connection',
     unit: 'transactions/s',
-    lines: subjects.map((subject) => line(subject, enqueueOneByOne(enqueues))),
+    run: (server, rounds) =>
+      measureInSlices(
+        server,
+        subjects.map((subject) => sliced(subject, enqueueOneByOne(enqueues / 10))),
+        rounds * 10,
+      ),
     targets: [{ of: postcommitPg.name, to: rawSql.name, atLeast: 0.9 }],
   };
 }
@@ -92,7 +112,12 @@ function bulkCase({ bulkRows }: Sizes): Case {
   return {
     name: `${bulkRows} messages in one transaction`,
     unit: 'messages/s',
-    lines: subjects.map((subject) => line(subject, bulk(bulkRows))),
+    run: (server, rounds) =>
+      measureInSlices(
+        server,
+        subjects.map((subject) => sliced(subject, bulk(bulkRows))),
+        rounds * 3,
+      ),
     targets: [{ of: postcommitPg.name, to: rawSql.name, atLeast: 0.85 }],
   };
 }
@@ -118,26 +143,24 @@ function unkeyedRate(workload: Workload, poison: boolean): Measurement {
   };
 }
 
-function enqueueOneByOne(count: number): Measurement {
-  return async (subject, settle) => {
-    for (let order = 0; order < 200; order++) await subject.enqueueOne?.(order);
-    await settle();
-    return rateOf(async () => {
+function sliced(subject: Subject, slice: SlicedLine['slice']): SlicedLine {
+  return { name: subject.name, subject, slice };
+}
+
+function enqueueOneByOne(count: number): SlicedLine['slice'] {
+  return (subject) =>
+    rateOf(async () => {
       for (let order = 0; order < count; order++) await subject.enqueueOne?.(order);
       return count;
     });
-  };
 }
 
-function bulk(count: number): Measurement {
-  return async (subject: OpenSubject, settle) => {
-    await subject.enqueueBulk?.(100);
-    await settle();
-    return rateOf(async () => {
+function bulk(count: number): SlicedLine['slice'] {
+  return (subject) =>
+    rateOf(async () => {
       await subject.enqueueBulk?.(count);
       return count;
     });
-  };
 }
 
 /** A subject that lost or doubled rows was not fast, it was wrong. */

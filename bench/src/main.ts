@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { cases } from './cases.js';
-import { measure, median } from './measure.js';
+import { median } from './measure.js';
 import { startServer } from './place.js';
 
 const { values: options } = parseArgs({
@@ -25,7 +25,7 @@ const report: unknown[] = [];
 try {
   for (const one of cases(sizes).filter(({ name }) => name.includes(options.case))) {
     process.stderr.write(`${one.name}\n`);
-    const results = await measure(server, one.lines, Number(options.rounds));
+    const results = await one.run(server, Number(options.rounds));
     const medians = new Map(results.map(({ name, rates }) => [name, median(rates)]));
     console.log(`\n## ${one.name}\n\n| | ${one.unit}, median (min–max) |\n| --- | --- |`);
     for (const { name, rates } of results) {

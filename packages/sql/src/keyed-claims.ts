@@ -44,7 +44,10 @@ export class KeyedClaims {
     const limit = this.shareWithUnkeyed ? Math.ceil(claim.limit / 2) : claim.limit;
     const perKey = this.shareWithUnkeyed ? Math.ceil(claim.limit * KEY_SHARE) : claim.limit;
     const window = Math.max(MIN_WINDOW, limit * WINDOW_FACTOR);
-    const claimed = await this.#look({ ...claim, limit, perKey, window }, this.shareWithUnkeyed ? 1 : MAX_WINDOWS);
+    const claimed = await this.#look(
+      { ...claim, limit, perKey, window },
+      this.shareWithUnkeyed ? 1 : MAX_WINDOWS,
+    );
     const isInVain = claimed.length === 0 && this.shareWithUnkeyed;
     this.#pause = isInVain ? Math.min(this.#pause * 2, MAX_PAUSE) : 1;
     return claimed;

@@ -3,14 +3,50 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { NOW } from './columns.js';
 
-/**
- * One statement for any number of rows. WITH ORDINALITY makes `seq` follow the list. What few rows have travels in
- * one JSON column, so that the common case sends three arrays.
- */
+const COLUMNS = 'id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at';
+
+/** One statement for any number of rows. */
 export function insert(table: TableName, rows: readonly NewRow[]): SqlStatement {
+  const [only] = rows;
+  return only && rows.length === 1 ? insertOne(table, only) : insertMany(table, rows);
+}
+
+/**
+ * The common case, kept as short as a statement by hand: planning the general form takes the server longer than
+ * storing the row.
+ */
+function insertOne(table: TableName, row: NewRow): SqlStatement {
+  const cells: ReadonlyArray<readonly [column: string, value: unknown, type?: string]> = [
+    ['id', row.id],
+    ['topic', row.topic],
+    ['payload', row.payload, '::jsonb'],
+    ['key', row.key],
+    ['headers', row.headers && JSON.stringify(row.headers), '::jsonb'],
+    ['available_at', row.availableAt?.toISOString(), '::timestamptz'],
+    ['max_attempts', row.maxAttempts, '::int'],
+    ['backoff', row.backoff && JSON.stringify(row.backoff), '::jsonb'],
+  ];
+  const given = cells.filter(([, value]) => value !== undefined);
+  const stamped = ['created_at', ...(row.availableAt ? [] : ['available_at'])];
+  const columns = [...given.map(([column]) => column), ...stamped];
+  const values = [
+    ...given.map(([, , type = ''], index) => `$${index + 1}${type}`),
+    ...stamped.map(() => NOW),
+  ];
+  return {
+    text: `insert into ${table} (${columns.join(', ')}) values (${values.join(', ')})`,
+    values: given.map(([, value]) => value),
+  };
+}
+
+/**
+ * WITH ORDINALITY makes `seq` follow the list. What few rows have travels in one JSON column, so that the common
+ * case sends three arrays.
+ */
+function insertMany(table: TableName, rows: readonly NewRow[]): SqlStatement {
   return {
     text: `
-      insert into ${table} (id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at)
+      insert into ${table} (${COLUMNS})
       select e.id, e.topic, e.payload::jsonb, e.options->>'key', e.options->'headers',
         coalesce((e.options->>'availableAt')::timestamptz, ${NOW}),
         (e.options->>'maxAttempts')::int, e.options->'backoff', ${NOW}
