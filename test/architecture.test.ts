@@ -187,7 +187,12 @@ describe('the rules above', () => {
     ['private', true, 'private'],
     ['bin', './dist/bin.js', 'binary'],
   ])('refuse a package.json whose %s is %j', (field, value, word) => {
-    const right = { ...sharedFields, name: '@postcommit/store-memory', description: 'An example.' };
+    const right = {
+      ...sharedFields,
+      name: '@postcommit/store-memory',
+      description: 'An example.',
+      files: ['dist'],
+    };
     expect(manifestProblems(example('', { manifest: right }))).toEqual([]);
     const problems = manifestProblems(example('', { manifest: { ...right, [field]: value } }));
     expect(problems).toEqual([expect.stringContaining(word)]);

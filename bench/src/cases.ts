@@ -8,10 +8,11 @@ import {
   type SlicedLine,
 } from './measure.js';
 import type { Server } from './place.js';
-import type { Subject, Workload } from './subject.js';
+import { BATCH_SIZE, type Subject, type Workload } from './subject.js';
 import { graphileWorker } from './subjects/graphile-worker.js';
 import { pgBoss } from './subjects/pg-boss.js';
 import { postcommitPg } from './subjects/postcommit-pg.js';
+import { postcommitPrisma, postcommitTypeorm } from './subjects/postcommit-stores.js';
 import { rawSql } from './subjects/raw-sql.js';
 
 export interface Case {
@@ -30,11 +31,18 @@ export interface Sizes {
 }
 
 export function cases(sizes: Sizes): Case[] {
-  return [drainCase(sizes), keyedCase(sizes), sharedCase(sizes), enqueueCase(sizes), bulkCase(sizes)];
+  return [
+    drainCase(sizes),
+    claimCase(sizes),
+    keyedCase(sizes),
+    sharedCase(sizes),
+    enqueueCase(sizes),
+    bulkCase(sizes),
+  ];
 }
 
 function drainCase({ drainRows: rows }: Sizes): Case {
-  const subjects = [postcommitPg, rawSql, graphileWorker, pgBoss];
+  const subjects = [postcommitPg, postcommitTypeorm, postcommitPrisma, rawSql, graphileWorker, pgBoss];
   return {
     name: `drain ${rows} rows, one process, batch 1,000`,
     unit: 'rows/s',
@@ -48,7 +56,35 @@ function drainCase({ drainRows: rows }: Sizes): Case {
       { of: postcommitPg.name, to: rawSql.name, atLeast: 0.85 },
       { of: postcommitPg.name, to: graphileWorker.name, atLeast: 1.3 },
       { of: postcommitPg.name, to: pgBoss.name, atLeast: 1.6 },
+      { of: postcommitTypeorm.name, to: postcommitPg.name, atLeast: 0.6 },
+      { of: postcommitPrisma.name, to: postcommitPg.name, atLeast: 0.6 },
     ],
+  };
+}
+
+/** How fast batches of 1,000 are claimed, with much or nothing behind them in the table. */
+function claimCase({ dispatchedRows }: Sizes): Case {
+  const claims = 20;
+  const behind = (name: string, rows: number): Line => ({
+    name,
+    subject: postcommitPg,
+    measurement: async (subject, settle) => {
+      if (rows > 0) await subject.seedDispatched?.(rows);
+      await subject.seed({ rows: claims * BATCH_SIZE });
+      await settle();
+      return rateOf(async () => {
+        for (let batch = 0; batch < claims; batch++) must(await subject.claim?.(), BATCH_SIZE);
+        return claims;
+      });
+    },
+  });
+  const much = `${dispatchedRows} dispatched rows`;
+  return {
+    name: 'claim 1,000 rows',
+    unit: 'claims/s',
+    run: (server, rounds) =>
+      measure(server, [behind('empty table', 0), behind(much, dispatchedRows)], rounds),
+    targets: [{ of: much, to: 'empty table', atLeast: 1 / 1.3 }],
   };
 }
 

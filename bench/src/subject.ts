@@ -27,6 +27,10 @@ export interface OpenSubject {
   seedBeside?(workload: Workload, poison: boolean): Promise<void>;
   /** Dispatches until that many rows without a key are published. */
   drainUnkeyed?(rows: number): Promise<number>;
+  /** Puts rows into the table that are long dispatched. */
+  seedDispatched?(rows: number): Promise<void>;
+  /** Claims one batch and leaves it claimed. Gives how many rows. */
+  claim?(): Promise<number>;
   /** A business transaction (one INSERT of an order) with one message in it. */
   enqueueOne?(orderId: number): Promise<void>;
   /** Many messages in one transaction. */

@@ -24,3 +24,13 @@ export async function seedOutbox({ pool }: Place, { rows, keyOf }: Workload, pre
     );
   }
 }
+
+export async function seedDispatched({ pool }: Place, rows: number): Promise<void> {
+  await pool.query(
+    `insert into outbox (id, topic, payload, created_at, available_at, dispatched_at)
+     select 'old-' || n, 'order.paid', jsonb_build_object('orderId', n, 'note', repeat('x', 160)),
+       now() - interval '2 days', now() - interval '2 days', now() - interval '1 day'
+     from generate_series(1, $1::int) n`,
+    [rows],
+  );
+}

@@ -67,6 +67,8 @@ async function explain({ text, values }: SqlStatement, mode: string): Promise<Pl
   try {
     await client.query('begin');
     await client.query(`set local plan_cache_mode = force_${mode}_plan`);
+    // Parallel workers report averages.
+    await client.query('set local max_parallel_workers_per_gather = 0');
     await client.query(`prepare s as ${text}`);
     const list = values.map((value) => literal(client.escapeLiteral, value)).join(', ');
     const { rows } = await client.query(
@@ -80,11 +82,10 @@ async function explain({ text, values }: SqlStatement, mode: string): Promise<Pl
   }
 }
 
-function literal(escape: (text: string) => string, value: unknown): string {
+function literal(quote: (text: string) => string, value: unknown): string {
   if (value === null) return 'null';
-  if (Array.isArray(value))
-    return `array[${value.map((item) => escape(String(item))).join(', ')}]::varchar[]`;
-  return escape(String(value));
+  if (Array.isArray(value)) return `array[${value.map((item) => quote(String(item))).join(', ')}]::varchar[]`;
+  return quote(String(value));
 }
 
 function nodesOf(node: PlanNode): PlanNode[] {
@@ -107,7 +108,7 @@ function rowsOf(node: PlanNode): number {
     node['Actual Rows'] +
     (node['Rows Removed by Filter'] ?? 0) +
     (node['Rows Removed by Index Recheck'] ?? 0);
-  // An average over the loops, parallel workers included.
+  // An average over the loops.
   return Math.round(each * node['Actual Loops']);
 }
 

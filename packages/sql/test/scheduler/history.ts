@@ -42,15 +42,25 @@ export class History {
     this.#displaced.add(id);
   }
 
+  keyOf(id: string): string | undefined {
+    return this.#rows.get(id)?.key;
+  }
+
   committedIds(): string[] {
     return [...this.#rows].filter(([, { committed }]) => committed !== undefined).map(([id]) => id);
   }
 
+  /** I5, before it shows: who must be published first is in the same batch, in front. */
+  claim(ids: readonly string[]): void {
+    for (const [index, id] of ids.entries()) this.#assertFirst('claimed', id, ids.slice(0, index));
+  }
+
   /** I5: whoever committed before this one began was published first, unless it lost its place. */
   publish(id: string): void {
-    const row = this.#rows.get(id);
-    if (row?.committed === undefined) throw new Violation(`I1: ${id} was published but never committed`);
-    if (row.key !== undefined && !this.#published.has(id)) this.#assertFirst(id, row);
+    if (this.#rows.get(id)?.committed === undefined) {
+      throw new Violation(`I1: ${id} was published but never committed`);
+    }
+    if (!this.#published.has(id)) this.#assertFirst('published', id, []);
     this.#published.add(id);
   }
 
@@ -74,12 +84,16 @@ export class History {
     }
   }
 
-  #assertFirst(id: string, row: Enqueued): void {
-    for (const [otherId, other] of this.#rows) {
+  #assertFirst(what: string, id: string, inFront: readonly string[]): void {
+    const row = this.#rows.get(id);
+    if (row?.key === undefined) return;
+    for (const [elderId, elder] of this.#rows) {
       const comesFirst =
-        other.key === row.key && other.committed !== undefined && other.committed < row.began;
-      if (comesFirst && !this.#published.has(otherId) && !this.#displaced.has(otherId)) {
-        throw new Violation(`I5: ${id} was published before ${otherId}, of the same key ${row.key}`);
+        elder.key === row.key && elder.committed !== undefined && elder.committed < row.began;
+      const hadItsTurn =
+        this.#published.has(elderId) || this.#displaced.has(elderId) || inFront.includes(elderId);
+      if (comesFirst && !hadItsTurn) {
+        throw new Violation(`I5: ${id} was ${what} before ${elderId}, of the same key ${row.key}`);
       }
     }
   }

@@ -7,10 +7,12 @@ import { type Audited, History, Violation } from './history.js';
 import { Random } from './random.js';
 
 const STEPS = 80;
-const KEYS = ['a', 'a', 'a', 'b', undefined] as const;
-const LIMITS = [1, 3, 6] as const;
+const KEYS = ['a', 'a', 'b', undefined] as const;
+const LIMITS = [1, 3, 8] as const;
 const HOUR_MS = 3_600_000;
 const MAX_POLLS = 5_000;
+/** More would only wait for their turn. */
+const MAX_LOCK_WAITERS = 1;
 const MAX_DRAIN_ROUNDS = 500;
 
 /** What a dispatcher knows of a row that it claimed. */
@@ -63,6 +65,50 @@ interface Step {
   run(): Promise<void>;
 }
 
+/** Weights that differ from run to run: what is rare in one is common in another, and gets in nobody's way in a third. */
+interface Habits {
+  /** Many keys with one or two rows, instead of a few with a backlog. */
+  readonly shortKeys: boolean;
+  readonly expiry: number;
+  readonly operator: number;
+  readonly settle: number;
+  readonly extend: number;
+  readonly unkeyed: number;
+  readonly failure: number;
+  /** The share of rows that are enqueued for later. */
+  readonly later: number;
+}
+
+/** Rows that commit late. */
+const LATE: Habits = {
+  shortKeys: true,
+  expiry: 0,
+  operator: 0.1,
+  settle: 0.2,
+  extend: 0,
+  unkeyed: 0.05,
+  failure: 1,
+  later: 0,
+};
+
+/** Dispatchers that stall and come back. */
+const STALLING: Habits = { ...LATE, shortKeys: false, expiry: 1.5, settle: 0.5, extend: 1.5 };
+
+function habitsOf(seed: number, random: Random): Habits {
+  if (seed % 3 === 1) return LATE;
+  if (seed % 3 === 2) return STALLING;
+  return {
+    shortKeys: random.chance(0.3),
+    expiry: random.pick([0, 0.4, 1.5]),
+    operator: random.pick([0.3, 1, 2]),
+    settle: 1,
+    extend: random.pick([0.3, 1]),
+    unkeyed: random.pick([0.1, 1]),
+    failure: random.pick([0.5, 3]),
+    later: random.pick([0, 0.2]),
+  };
+}
+
 /** The sessions of all runs: three dispatchers, two producers, an operator, and one that only looks. */
 export interface Cast {
   readonly fixture: PostgresFixture;
@@ -108,16 +154,20 @@ class Schedule {
   readonly #fixture: PostgresFixture;
   readonly #dialect: SqlDialect;
   readonly #random: Random;
+  readonly #habits: Habits;
   readonly #history = new History();
   readonly #dispatchers: readonly Dispatcher[];
   readonly #producers: readonly Producer[];
   readonly #operator: Operator;
   #serial = 0;
+  #hasEnded = false;
+  #somethingIsLater = false;
 
   constructor({ fixture, sessions }: Cast, seed: number, dialect: SqlDialect) {
     this.#fixture = fixture;
     this.#dialect = dialect;
     this.#random = new Random(seed);
+    this.#habits = habitsOf(seed, this.#random);
     const actor = (name: string, index: number): Actor => {
       const session = sessions[index];
       if (!session) throw new Error('too few sessions');
@@ -157,9 +207,12 @@ class Schedule {
   #possibleSteps(): Step[] {
     return [
       ...this.#producers.flatMap((producer) => this.#producerSteps(producer)),
+      ...this.#dispatchers.flatMap((dispatcher) => this.#publishSteps(dispatcher)),
       ...this.#dispatchers.filter(({ waiting }) => !waiting).flatMap((each) => this.#dispatcherSteps(each)),
       ...(this.#operator.waiting ? [] : this.#operatorSteps()),
-      { name: 'time passes', weight: 0.8, run: () => this.#timePasses() },
+      ...(this.#somethingIsLater
+        ? [{ name: 'time passes', weight: 0.8, run: () => this.#timePasses() }]
+        : []),
       ...this.#expirySteps(),
     ];
   }
@@ -171,8 +224,8 @@ class Schedule {
     if (live.length === 0) return [];
     const { id } = this.#random.pick(live);
     return [
-      { name: 'all claims expire', weight: 1, run: () => this.#expire(undefined) },
-      { name: `the claim on ${id} expires`, weight: 0.4, run: () => this.#expire(id) },
+      { name: 'all claims expire', weight: this.#habits.expiry, run: () => this.#expire(undefined) },
+      { name: `the claim on ${id} expires`, weight: 0.4 * this.#habits.expiry, run: () => this.#expire(id) },
     ];
   }
 
@@ -180,7 +233,7 @@ class Schedule {
     const { name, ids } = producer;
     if (ids) {
       return [
-        { name: `${name} commits ${ids}`, weight: 1.5, run: () => this.#endProducer(producer, 'commit') },
+        { name: `${name} commits ${ids}`, weight: 1, run: () => this.#endProducer(producer, 'commit') },
         { name: `${name} rolls back`, weight: 0.2, run: () => this.#endProducer(producer, 'rollback') },
         { name: `${name} inserts`, weight: 0.3, run: () => this.#insert(producer) },
       ];
@@ -191,8 +244,17 @@ class Schedule {
     };
     return [
       { name: `${name} begins`, weight: 1, run: () => this.#insert(producer) },
-      { name: `${name} enqueues`, weight: 1, run: enqueue },
+      { name: `${name} enqueues`, weight: 1.5, run: enqueue },
     ];
+  }
+
+  /** A publish needs no database: it goes on while the session waits. */
+  #publishSteps({ name, batches }: Dispatcher): Step[] {
+    return batches.flatMap((batch) => {
+      const next = nextToPublish(batch);
+      if (!next) return [];
+      return [{ name: `${name} publishes ${next.id}`, weight: 1.5, run: () => this.#publish(next) }];
+    });
   }
 
   #dispatcherSteps(dispatcher: Dispatcher): Step[] {
@@ -201,34 +263,44 @@ class Schedule {
     if (state === 'begun') {
       const take = { name: `${name} claims`, weight: 6, run: () => this.#take(dispatcher) };
       return [
-        ...(mayWaitForLock ? [take] : []),
+        ...(this.#waiting().every(({ on }) => on === 'lock') ? [take] : []),
         { name: `${name} rolls back`, weight: 0.3, run: () => this.#endClaim(dispatcher, 'rollback') },
       ];
     }
     if (state === 'claimed') {
+      const isEmpty = dispatcher.open?.rows.length === 0;
       return [
-        { name: `${name} commits its claim`, weight: 3, run: () => this.#endClaim(dispatcher, 'commit') },
+        {
+          name: `${name} commits its claim`,
+          weight: isEmpty ? 8 : 1,
+          run: () => this.#endClaim(dispatcher, 'commit'),
+        },
         { name: `${name} rolls back`, weight: 0.2, run: () => this.#endClaim(dispatcher, 'rollback') },
       ];
     }
     const steps: Step[] = [
-      { name: `${name} begins an unkeyed claim`, weight: 0.5, run: () => this.#claimUnkeyed(dispatcher) },
+      {
+        name: `${name} begins an unkeyed claim`,
+        weight: this.#habits.unkeyed,
+        run: () => this.#claimUnkeyed(dispatcher),
+      },
     ];
     const isLockHeld = this.#dispatchers.some((other) => other.state !== 'idle');
-    const weight = isLockHeld ? 1 : 4;
+    const weight = isLockHeld ? 1.2 : 2;
     if (mayWaitForLock) steps.push({ name: `${name} locks`, weight, run: () => this.#lock(dispatcher) });
     if (batches.length === 0) return steps;
     const batch = this.#random.pick(batches);
-    const next = nextToPublish(batch);
-    if (next) {
-      steps.push({ name: `${name} publishes ${next.id}`, weight: 5, run: () => this.#publish(next) });
-    }
     if (this.#mayWait('row')) {
       steps.push(
-        { name: `${name} settles ${describe(batch)}`, weight: 2, run: () => this.#settle(dispatcher, batch) },
+        {
+          name: `${name} settles ${describe(batch)}`,
+          weight: this.#habits.settle,
+          run: () => this.#settle(dispatcher, batch),
+        },
         {
           name: `${name} extends ${describe(batch)}`,
-          weight: 1, run: () => this.#extend(dispatcher, batch),
+          weight: this.#habits.extend,
+          run: () => this.#extend(dispatcher, batch),
         },
       );
     }
@@ -238,24 +310,31 @@ class Schedule {
   #operatorSteps(): Step[] {
     if (this.#operator.open) {
       return [
-        { name: 'O commits', weight: 1.2, run: () => this.#endOperator('commit') },
+        { name: 'O commits', weight: 1, run: () => this.#endOperator('commit') },
         { name: 'O rolls back', weight: 0.5, run: () => this.#endOperator('rollback') },
       ];
     }
     const ids = this.#history.committedIds();
     if (ids.length === 0 || !this.#mayWait('row')) return [];
     const id = this.#random.pick(ids);
-    const waiting = this.#random.pick([id, ...ids.filter((each) => !this.#history.wasPublished(each)).slice(0, 3)]);
+    const waiting = this.#random.pick([
+      id,
+      ...ids.filter((each) => !this.#history.wasPublished(each)).slice(0, 3),
+    ]);
     return [
       {
         name: `O requeues ${id}`,
-        weight: 0.6,
+        weight: 0.6 * this.#habits.operator,
         run: () => this.#operate(id, this.#dialect.requeue(TABLE, id)),
       },
-      { name: `O cancels ${id}`, weight: 0.2, run: () => this.#operate(id, this.#dialect.cancel(TABLE, id)) },
+      {
+        name: `O cancels ${id}`,
+        weight: 0.2 * this.#habits.operator,
+        run: () => this.#operate(id, this.#dialect.cancel(TABLE, id)),
+      },
       {
         name: `O looks at ${waiting} for update`,
-        weight: 1.5,
+        weight: 2 * this.#habits.operator,
         run: () => this.#operate(undefined, holdRow(waiting)),
       },
     ];
@@ -267,7 +346,9 @@ class Schedule {
    */
   #mayWait(on: Waiting['on']): boolean {
     const waiting = this.#waiting();
-    return on === 'row' ? waiting.length === 0 : waiting.every((each) => each.on === 'lock');
+    return on === 'row'
+      ? waiting.length === 0
+      : waiting.every((each) => each.on === 'lock') && waiting.length < MAX_LOCK_WAITERS;
   }
 
   #waiting(): Waiting[] {
@@ -280,17 +361,30 @@ class Schedule {
       producer.ids = [];
     }
     const id = `m${++this.#serial}`;
-    const key = this.#random.pick(KEYS);
+    const key = this.#keyOfNext(producer);
     this.#history.enqueueBegan(id, key);
-    const isLater = this.#random.chance(0.15);
+    const isLater = this.#random.chance(this.#habits.later);
+    this.#somethingIsLater ||= isLater;
     const row = { ...newRow(id, key), ...(isLater && { availableAt: new Date(Date.now() + HOUR_MS) }) };
     await producer.session.run(this.#dialect.insert(TABLE, [row]));
     producer.ids.push(id);
     this.trace.push(`  ${producer.name} inserted ${id}, key ${key}${isLater ? ', for later' : ''}`);
   }
 
+  /**
+   * Where keys are short, the two producers like the same: the older row then often commits last, when the younger
+   * one is in flight.
+   */
+  #keyOfNext(producer: Producer): string | undefined {
+    if (!this.#habits.shortKeys) return this.#random.pick(KEYS);
+    const other = this.#producers.find((each) => each !== producer)?.ids?.at(-1);
+    if (other !== undefined && this.#random.chance(0.8)) return this.#history.keyOf(other);
+    return this.#random.chance(0.1) ? undefined : `k${this.#serial}`;
+  }
+
   async #endProducer(producer: Producer, command: 'commit' | 'rollback'): Promise<void> {
     await producer.session[command]();
+    this.#hasEnded = true;
     for (const id of producer.ids ?? []) {
       if (command === 'commit') this.#history.enqueueCommitted(id);
       else this.#history.enqueueRolledBack(id);
@@ -336,8 +430,12 @@ class Schedule {
 
   async #endClaim(dispatcher: Dispatcher, command: 'commit' | 'rollback'): Promise<void> {
     await dispatcher.session[command]();
+    this.#hasEnded = true;
     const { open } = dispatcher;
-    if (command === 'commit' && open && open.rows.length > 0) dispatcher.batches.push(open);
+    if (command === 'commit' && open && open.rows.length > 0) {
+      this.#history.claim(open.rows.map(({ id }) => id));
+      dispatcher.batches.push(open);
+    }
     dispatcher.state = 'idle';
     dispatcher.open = undefined;
   }
@@ -346,7 +444,7 @@ class Schedule {
     this.#history.publish(row.id);
     row.outcome = this.#random.weighted([
       { weight: 6, outcome: 'dispatched' as const },
-      { weight: 3, outcome: 'failed' as const },
+      { weight: this.#habits.failure, outcome: 'failed' as const },
       { weight: 1, outcome: 'dead' as const },
     ]).outcome;
     this.trace.push(`  ${row.outcome}`);
@@ -360,7 +458,8 @@ class Schedule {
       ? dispatched
       : batch.rows.filter(({ outcome }) => outcome !== 'dispatched');
     if (rows.length === 0) return;
-    const delayMs = this.#random.pick([0, HOUR_MS]);
+    const delayMs = this.#random.pick([0, 0, HOUR_MS]);
+    this.#somethingIsLater ||= delayMs > 0;
     const statement = settlesDispatched
       ? this.#dialect.settleDispatched(
           TABLE,
@@ -415,6 +514,7 @@ class Schedule {
 
   async #endOperator(command: 'commit' | 'rollback'): Promise<void> {
     await this.#operator.session[command]();
+    this.#hasEnded = true;
     this.#operator.open = undefined;
   }
 
@@ -445,10 +545,14 @@ class Schedule {
   /** Until every statement under way is done, or seen waiting for a lock that another session holds. */
   async #settleDown(): Promise<void> {
     for (const actor of [...this.#dispatchers, this.#operator]) {
-      if (!actor.waiting || (await this.#isBlocked(actor, actor.waiting))) continue;
-      await actor.waiting.done;
+      const { waiting } = actor;
+      // Who was seen waiting goes on waiting until somebody ends a transaction.
+      if (!waiting || (waiting.isSeen && !this.#hasEnded) || (await this.#isBlocked(actor, waiting)))
+        continue;
+      await waiting.done;
       actor.waiting = undefined;
     }
+    this.#hasEnded = false;
   }
 
   async #isBlocked({ name, session }: Actor, waiting: Waiting): Promise<boolean> {
@@ -468,6 +572,7 @@ class Schedule {
   }
 
   async #timePasses(): Promise<void> {
+    this.#somethingIsLater = false;
     await this.#fixture.query(`
       update outbox set available_at = available_at - interval '2 hours'
       where id in (select id from outbox where available_at > now() and dispatched_at is null for update skip locked)`);
@@ -532,6 +637,7 @@ class Schedule {
       await session.commit();
     }
     const rows = heldRows(records);
+    this.#history.claim(rows.map(({ id }) => id));
     for (const { id } of rows) this.#history.publish(id);
     await session.sql(`select set_config('outbox.actor', $1, false)`, [`settle:${claim.token}`]);
     await session.run(

@@ -1,0 +1,103 @@
+import { SqlProcessedMessages } from '@postcommit/sql';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pgExecutor } from '../../store-pg/src/pg-executor.js';
+import { usePostgres } from './postgres-fixture.js';
+import { SqlSession, untilBlocked } from './sql-session.js';
+
+const fixture = usePostgres();
+let alice: SqlSession;
+let bob: SqlSession;
+
+const processed = () =>
+  new SqlProcessedMessages<SqlSession>(async (statements, tx) => {
+    if (!tx) return pgExecutor(fixture.pool)(statements);
+    let records: Awaited<ReturnType<SqlSession['run']>> = [];
+    for (const statement of statements) records = await tx.run(statement);
+    return records;
+  });
+
+beforeEach(async () => {
+  await fixture.query('truncate outbox_processed');
+  alice = await SqlSession.connect(fixture.url);
+  bob = await SqlSession.connect(fixture.url);
+});
+
+afterEach(async () => {
+  await Promise.all([alice.end(), bob.end()]);
+});
+
+/** Processes the row in a transaction that stays open; tells whether the handler ran. */
+async function process(session: SqlSession, consumer = 'mailer', rowId = 'm1'): Promise<boolean> {
+  await session.begin();
+  let runs = 0;
+  const ran = await processed().processOnce(session, consumer, rowId, async () => {
+    runs++;
+  });
+  expect(runs).toBe(ran ? 1 : 0);
+  return ran;
+}
+
+describe('SqlProcessedMessages', () => {
+  it('runs the first time, skips the second', async () => {
+    expect(await process(alice)).toBe(true);
+    await alice.commit();
+    expect(await process(bob)).toBe(false);
+    await bob.commit();
+  });
+
+  it('skips a repetition in the same transaction', async () => {
+    expect(await process(alice)).toBe(true);
+    const again = await processed().processOnce(alice, 'mailer', 'm1', () =>
+      Promise.reject(new Error('ran')),
+    );
+    expect(again).toBe(false);
+  });
+
+  it('other consumers and other rows are independent', async () => {
+    expect(await process(alice)).toBe(true);
+    await alice.commit();
+    expect(await process(alice, 'accounting')).toBe(true);
+    await alice.commit();
+    expect(await process(alice, 'mailer', 'm2')).toBe(true);
+    await alice.commit();
+  });
+
+  it('a handler that fails reaches the caller, and a rollback forgets the message', async () => {
+    await alice.begin();
+    const failing = processed().processOnce(alice, 'mailer', 'm1', () =>
+      Promise.reject(new Error('smtp down')),
+    );
+    await expect(failing).rejects.toThrow('smtp down');
+    await alice.rollback();
+    expect(await process(bob)).toBe(true);
+  });
+
+  it('of two at once the second waits, and skips when the first commits', async () => {
+    expect(await process(alice)).toBe(true);
+    const second = process(bob);
+    await untilBlocked(fixture, bob);
+    await alice.commit();
+    expect(await second).toBe(false);
+  });
+
+  it('of two at once the second waits, and runs when the first rolls back', async () => {
+    expect(await process(alice)).toBe(true);
+    const second = process(bob);
+    await untilBlocked(fixture, bob);
+    await alice.rollback();
+    expect(await second).toBe(true);
+  });
+
+  it('purge forgets what is older, by the database’s clock, and nothing else', async () => {
+    await process(alice, 'mailer', 'old');
+    await alice.commit();
+    await fixture.query(`update outbox_processed set processed_at = now() - interval '2 hours'`);
+    await process(alice, 'mailer', 'new');
+    await alice.commit();
+    expect(await processed().purge({ ageMs: 3_600_000 })).toBe(1);
+    expect(await process(alice, 'mailer', 'old')).toBe(true);
+    await alice.commit();
+    expect(await process(alice, 'mailer', 'new')).toBe(false);
+    await alice.commit();
+  });
+});
