@@ -32,7 +32,7 @@ export function missingTableError(error: unknown, table: TableName): OutboxError
 }
 
 /** The SQLSTATE, wherever the driver or the ORM around it put it. */
-function sqlState(error: unknown): string | undefined {
+export function sqlState(error: unknown): string | undefined {
   return chain(error)
     .flatMap((link) => [link.code, link.originalCode])
     .find(

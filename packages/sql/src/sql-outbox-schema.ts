@@ -1,8 +1,21 @@
 import { OutboxError, OutboxSchema, type SchemaProblem } from '@postcommit/core';
+import { sqlState } from './driver-errors.js';
 import { type Difference, schemaDifferences } from './postgres/check-schema.js';
-import { createStatements, describeTable, lockSchema, tableComment } from './postgres/schema.js';
+import {
+  assertUnchanged,
+  createStatements,
+  describeForChange,
+  describeTable,
+  lockSchema,
+  tableComment,
+} from './postgres/schema.js';
 import type { SqlExecutor, SqlStatement } from './sql-statement.js';
 import { TableName, type TableOptions } from './table-name.js';
+
+/** How `assertUnchanged` fails. */
+const DIVISION_BY_ZERO = '22012';
+/** More than the instances that can be first, one after another, before nothing is left to do. */
+const MAX_ROUNDS = 20;
 
 /**
  * The outbox's tables on a SQL database. What `ensure` does is what `check` finds: each difference carries the
@@ -23,7 +36,12 @@ export class SqlOutboxSchema extends OutboxSchema {
   }
 
   async ensure(): Promise<void> {
-    for (const { statements } of await this.#differences()) await this.#apply(statements);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const [record] = await this.#executor([lockSchema(this.#table), describeForChange(this.#table)]);
+      const differences = schemaDifferences(this.#table, record ? [record] : []);
+      if (differences.length === 0) return;
+      await this.#mend(differences, record?.fingerprint);
+    }
     const left = (await this.check()).filter(({ level }) => level === 'required');
     if (left.length === 0) return;
     const list = left.map(({ problem, fix }) => `- ${problem}\n  ${fix}`).join('\n');
@@ -34,18 +52,20 @@ export class SqlOutboxSchema extends OutboxSchema {
   }
 
   async check(): Promise<SchemaProblem[]> {
-    const differences = await this.#differences();
+    const differences = schemaDifferences(this.#table, await this.#executor([describeTable(this.#table)]));
     return differences.map(({ level, problem, statements }) => ({ level, problem, fix: joined(statements) }));
   }
 
-  async #differences(): Promise<Difference[]> {
-    return schemaDifferences(this.#table, await this.#executor([describeTable(this.#table)]));
-  }
-
-  /** In one transaction, after the lock: another instance that had the same idea waits, and then finds it done. */
-  async #apply(statements: readonly string[]): Promise<void> {
+  /** In one transaction, after the lock, and only if the table is still what was looked at. */
+  async #mend(differences: readonly Difference[], fingerprint: unknown): Promise<void> {
+    const statements = differences.flatMap((difference) => difference.statements);
     const mend = statements.map((text): SqlStatement => ({ text, values: [] }));
-    await this.#executor([lockSchema(this.#table), ...mend]);
+    try {
+      await this.#executor([lockSchema(this.#table), assertUnchanged(this.#table, fingerprint), ...mend]);
+    } catch (error) {
+      // Another instance was first: the next round looks at what is left.
+      if (sqlState(error) !== DIVISION_BY_ZERO) throw error;
+    }
   }
 }
 

@@ -91,7 +91,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   async extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]> {
     const ours = ids.filter((id) => {
       const row = this.#table.get(id);
-      return row !== undefined && row.claimToken === claimToken && isPending(row);
+      return row !== undefined && row.claimToken === claimToken && isPending(row) && this.#mayExtend(row);
     });
     for (const row of this.#existing(ours)) row.claimedUntil = this.#table.now() + this.claimTimeoutMs;
     return ours;
@@ -162,6 +162,11 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   protected async insert(rows: readonly NewRow[], tx?: MemoryTransaction): Promise<void> {
     if (tx) tx.insert(rows);
     else this.#table.commit(this.#table.stage(rows));
+  }
+
+  /** An expired claim on a row with a key stays expired: another owner may have claimed other rows of the key since. */
+  #mayExtend(row: MemoryRow): boolean {
+    return row.key === undefined || (row.claimedUntil ?? 0) > this.#table.now();
   }
 
   /** Whether the claim was still ours, or nobody asked. */

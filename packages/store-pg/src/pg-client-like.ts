@@ -10,6 +10,8 @@ export interface PgClientLike {
 export interface PgPoolClientLike {
   query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
   release(error?: Error | boolean): void;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /** The methods of a `pg` pool that we call. */

@@ -15,11 +15,14 @@ export function pgExecutor(pool: PgPoolLike): SqlExecutor<PgClientLike> {
 
 async function inTransaction(pool: PgPoolLike, statements: readonly SqlStatement[]): Promise<SqlRecord[]> {
   const client = await pool.connect();
+  // A pool does not listen while a client is out, and an error event that nobody hears ends the process. What is
+  // wrong reaches us through the next query too.
+  client.on('error', ignore);
   try {
     await client.query('begin isolation level read committed');
     const records = await runAll(client, statements);
     await client.query('commit');
-    client.release();
+    release(client);
     return records;
   } catch (error) {
     await rollBack(client);
@@ -31,11 +34,18 @@ async function inTransaction(pool: PgPoolLike, statements: readonly SqlStatement
 async function rollBack(client: PgPoolClientLike): Promise<void> {
   try {
     await client.query('rollback');
-    client.release();
+    release(client);
   } catch {
-    client.release(true);
+    release(client, true);
   }
 }
+
+function release(client: PgPoolClientLike, isBroken = false): void {
+  client.off('error', ignore);
+  client.release(isBroken);
+}
+
+function ignore(): void {}
 
 async function runAll(
   client: { query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> },

@@ -249,6 +249,18 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
+    'revives an expired claim on a key',
+    'an expired claim on a row of a key can’t be extended, even if nobody took that row',
+    class extends BrokenStore {
+      override async extendClaim(token: string, ids: readonly string[]): Promise<string[]> {
+        const ours = ids.filter((id) => this.table.get(id)?.claimToken === token);
+        for (const id of ours)
+          Object.assign(this.table.get(id) ?? {}, { claimedUntil: this.table.now() + 1_000 });
+        return ours;
+      }
+    },
+  ),
+  mutant(
     'cancels without fencing the claim',
     'cancelling makes a pending row dead and fences its claim',
     class extends BrokenStore {

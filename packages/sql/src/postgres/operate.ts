@@ -9,15 +9,17 @@ const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, la
 
 /**
  * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one.
- * Two statements in one, since `default` can't stand in a CASE.
+ * The row is locked first: whoever settles it meanwhile decides which of the two it is.
  */
 export function requeue(table: TableName, id: string): SqlStatement {
   return {
     text: `
-      with waiting as (
-        update ${table} set ${START_ANEW} where id = $1 and ${PENDING} returning id
+      with found as materialized (
+        select id, ${PENDING} as waiting from ${table} where id = $1 for update
+      ), waiting as (
+        update ${table} as o set ${START_ANEW} from found f where o.id = f.id and f.waiting returning o.id
       ), ended as (
-        update ${table} set ${START_ANEW}, seq = default where id = $1 and not (${PENDING}) returning id
+        update ${table} as o set ${START_ANEW}, seq = default from found f where o.id = f.id and not f.waiting returning o.id
       )
       select id from waiting union all select id from ended`,
     values: [id],

@@ -160,18 +160,22 @@ export function describeTable(table: TableName): SqlStatement {
           select json_agg(json_build_object(
             'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
             'filled', a.attidentity <> '' or a.atthasdef
-          ))::text
+          ) order by a.attnum)::text
           from pg_attribute a where a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
         ) as columns,
         (
           select json_agg(json_build_object(
-            'name', c.relname, 'where', pg_get_expr(i.indpred, t.oid), 'valid', i.indisvalid, 'constraint', i.indisprimary or i.indisunique,
-            'columns', (select json_agg(pg_get_indexdef(i.indexrelid, n, true) order by n) from generate_series(1, i.indnkeyatts) n)
-          ))::text
+            'name', c.relname, 'where', pg_get_expr(i.indpred, t.oid), 'valid', i.indisvalid, 'unique', i.indisunique,
+            'columns', (select json_agg(pg_get_indexdef(i.indexrelid, n, true) order by n) from generate_series(1, i.indnkeyatts) n),
+            'included', (
+              select json_agg(a.attname) from pg_attribute a
+              where a.attrelid = t.oid and a.attnum = any (i.indkey[i.indnkeyatts:])
+            )
+          ) order by c.relname)::text
           from pg_index i join pg_class c on c.oid = i.indexrelid where i.indrelid = t.oid
         ) as indexes,
         (
-          select json_agg(json_build_object('name', k.conname, 'type', k.contype, 'definition', pg_get_constraintdef(k.oid)))::text
+          select json_agg(json_build_object('name', k.conname, 'type', k.contype, 'definition', pg_get_constraintdef(k.oid)) order by k.conname)::text
           from pg_constraint k where k.conrelid = t.oid
         ) as constraints,
         array_to_string(t.reloptions, ',') as storage,
@@ -190,5 +194,24 @@ export function lockSchema(table: TableName): SqlStatement {
   return {
     text: 'select pg_advisory_xact_lock(1886352244, hashtext($1))::text',
     values: [`schema of ${table}`],
+  };
+}
+
+/** What `describeTable` gives, with a fingerprint of it. */
+export function describeForChange(table: TableName): SqlStatement {
+  const { text, values } = describeTable(table);
+  return { text: `select d.*, md5(d::text) as fingerprint from (${text}) d`, values };
+}
+
+/**
+ * Fails, by a division by zero, when the table is not any more what the statements after it were made for: another
+ * instance was first. Doing its work again could convert a time twice.
+ */
+export function assertUnchanged(table: TableName, fingerprint: unknown): SqlStatement {
+  const { text, values } = describeForChange(table);
+  return {
+    text: `
+      select 1 / (case when (select n.fingerprint from (${text}) n) is not distinct from $4::text then 1 else 0 end) as unchanged`,
+    values: [...values, fingerprint ?? null],
   };
 }

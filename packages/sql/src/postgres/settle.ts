@@ -47,10 +47,15 @@ export function settleUnpublished(
       where o.id = x.id and ${FENCE} and o.dispatched_at is null and o.dead_at is null
       returning o.id`,
     values: [
-      JSON.stringify(outcomes.map((outcome) => ({ ...outcome, attempts: attemptsOf(outcome) }))),
+      JSON.stringify(inLockOrder(outcomes).map((outcome) => ({ ...outcome, attempts: attemptsOf(outcome) }))),
       token ?? null,
     ],
   };
+}
+
+/** Everybody locks rows in the same order, so that nobody waits in a circle. */
+function inLockOrder(outcomes: readonly UnpublishedOutcome[]): UnpublishedOutcome[] {
+  return [...outcomes].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 export function findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement {

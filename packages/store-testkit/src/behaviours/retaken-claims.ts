@@ -66,5 +66,16 @@ export const retakenClaims: BehaviourGroup = {
         await store.markDispatched(ids, token);
       }
     },
+
+    'an expired claim on a row of a key can’t be extended, even if nobody took that row': async (outbox) => {
+      const slow = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      const other = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      await slow.enqueue(entries(2, { key: 'k' }));
+      const { token } = await claim(slow);
+      await outbox.advance(CLAIM_TIMEOUT_MS + 1_000);
+      expect((await claim(other)).ids).toEqual(['m1']);
+      // Reviving m2 would give the key a second owner beside the one that took m1.
+      expect(await slow.extendClaim(token, ['m1', 'm2'])).toEqual([]);
+    },
   },
 };
