@@ -5,7 +5,10 @@ import { createOutbox, seedOutbox } from './outbox-table.js';
 
 const table = new TableName();
 
-/** The limit: a program that only runs the same two statements on one connection, on the same table. */
+/**
+ * The limit: a program that only runs the same two statements on one connection, on the same table, and reads the
+ * payloads, as any publisher has to.
+ */
 export const rawSql: Subject = {
   name: 'raw SQL limit',
   open: async (place) => {
@@ -23,6 +26,7 @@ export const rawSql: Subject = {
             postgres.claimUnkeyed(table, { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true }),
           );
           const ids = rows.flatMap(({ id }) => (id === null ? [] : [id as string]));
+          for (const row of rows) publishNothing(JSON.parse(row.payload as string));
           if (ids.length === 0) return total;
           await run(postgres.settleDispatched(table, token, ids));
           total += ids.length;
@@ -53,3 +57,5 @@ export const rawSql: Subject = {
     };
   },
 };
+
+function publishNothing(_payload: unknown): void {}

@@ -1,3 +1,4 @@
+import { BatchQueue } from './batch-queue.js';
 import { ClaimLease } from './claim-lease.js';
 import { type Clock, systemClock } from './clock.js';
 import { condemned, undecodable } from './condemned.js';
@@ -7,7 +8,12 @@ import { OutboxError } from './errors.js';
 import { intercept, type OutboxInterceptor, type PublishStep } from './interceptors.js';
 import { nameToken } from './modules/token.js';
 import { assertPublishFitsClaim, type OutboxConfig, resolveConfig } from './outbox-config.js';
-import { type OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
+import {
+  type OutboxPublisher,
+  type PublishContext,
+  type PublishFunction,
+  toPublisher,
+} from './outbox-publisher.js';
 import type { OutboxRow } from './outbox-row.js';
 import { assertLimit, type OutboxStore } from './outbox-store.js';
 import type { Outcome } from './outcome.js';
@@ -76,10 +82,11 @@ export class OutboxDispatcher {
   }
 
   #intercepted(publisher: OutboxPublisher): PublishStep {
-    const layers = this.#interceptors.map((interceptor) => interceptor.publish?.bind(interceptor));
-    const publish = intercept(layers, (row, context) => publisher.publish(row, context));
+    const layers = this.#interceptors.flatMap((interceptor) => interceptor.publish?.bind(interceptor) ?? []);
     // Async, so that what throws before it has a promise to reject fails its row and nothing else.
-    return async (row, context) => publish(row, context);
+    if (layers.length === 0) return async (row, context) => publisher.publish(row, context);
+    const publish = intercept(layers, (row, context) => publisher.publish(row, context));
+    return async (row, context) => publish(row, spreadable(context));
   }
 
   async #dispatchBatch(limit: number): Promise<DispatchSummary> {
@@ -118,39 +125,25 @@ export class OutboxDispatcher {
     );
   }
 
-  /** Starts rows in order as slots come free, passing over those whose key is being published. */
+  /** As many lanes as may publish at once share the rows. What none of them could start is given back. */
   async #publishAll(rows: readonly OutboxRow[], bounds: PublishBounds, outcomes: Outcome[]): Promise<void> {
-    const waiting = new Set(rows);
-    const running = new Set<Promise<void>>();
-    const busyKeys = new Set<string>();
-    const heldBackKeys = new Set<string>();
-    while (waiting.size > 0) {
-      const granted = this.#slots.acquire();
-      if (!(granted === true || (await granted))) break;
-      // Chosen when the slot is there, not before: until then an older row may have become free to start.
-      const row = firstStartable(waiting, busyKeys);
-      if (!row) {
-        this.#slots.release({ overdue: false });
-        await Promise.race(running);
-        continue;
-      }
-      waiting.delete(row);
-      const { key } = row;
-      if (key !== undefined) busyKeys.add(key);
-      const isHeldBack = key !== undefined && heldBackKeys.has(key);
-      const run = this.#publishOne(row, bounds, isHeldBack).then(({ outcome, keepsSlot }) => {
-        outcomes.push(outcome);
-        running.delete(run);
-        if (key !== undefined) busyKeys.delete(key);
-        // A failed or unpublished row comes first again: its followers must not overtake it.
-        if (key !== undefined && (outcome.kind === 'failed' || outcome.kind === 'released'))
-          heldBackKeys.add(key);
-        if (!keepsSlot) this.#slots.release({ overdue: false });
-      });
-      running.add(run);
+    const queue = new BatchQueue(rows);
+    const lane = (): Promise<void> => this.#runLane(queue, bounds, outcomes);
+    await Promise.all(Array.from({ length: Math.min(this.#config.concurrency, rows.length) }, lane));
+    for (const row of queue.waiting) outcomes.push(released(row));
+  }
+
+  /** Publishes one row after another, in order, as long as it has a slot and there are rows that may start. */
+  async #runLane(queue: BatchQueue, bounds: PublishBounds, outcomes: Outcome[]): Promise<void> {
+    if (!(await this.#slots.acquire())) return;
+    for (let row = queue.take(); row; row = queue.take()) {
+      const { outcome, keepsSlot } = await this.#publishOne(row, bounds, queue.isHeldBack(row));
+      outcomes.push(outcome);
+      queue.ended(row, outcome);
+      // A publisher that does not end keeps our slot; we go on when it ends after all, or with another one.
+      if (keepsSlot && !(await this.#slots.acquire())) return;
     }
-    for (const row of waiting) outcomes.push(released(row));
-    await Promise.all(running);
+    this.#slots.release({ overdue: false });
   }
 
   /** Never rejects. */
@@ -159,8 +152,10 @@ export class OutboxDispatcher {
     bounds: PublishBounds,
     isHeldBack: boolean,
   ): Promise<{ outcome: Outcome; keepsSlot: boolean }> {
-    const verdict = isHeldBack ? released(row) : await this.#verdictBefore(row);
-    if (verdict) return { outcome: verdict, keepsSlot: false };
+    const before = isHeldBack ? released(row) : this.#verdictBefore(row);
+    // Awaiting what is no Promise would cost every row a turn of the queue.
+    const verdict: Outcome | undefined = before instanceof Promise ? await before : before;
+    if (verdict !== undefined) return { outcome: verdict, keepsSlot: false };
     if (!bounds.lease.holds(row.id)) return { outcome: released(row), keepsSlot: false };
     const end = await publishBounded(row, this.#publish, bounds);
     const outcome: Outcome = end.published
@@ -203,12 +198,14 @@ export class OutboxDispatcher {
   }
 }
 
-function firstStartable(
-  waiting: ReadonlySet<OutboxRow>,
-  busyKeys: ReadonlySet<string>,
-): OutboxRow | undefined {
-  for (const row of waiting) if (row.key === undefined || !busyKeys.has(row.key)) return row;
-  return undefined;
+/** Own properties only, so that an interceptor can hand on `{ ...context, attempt: 9 }`. */
+function spreadable(context: PublishContext): PublishContext {
+  return {
+    attempt: context.attempt,
+    get signal() {
+      return context.signal;
+    },
+  };
 }
 
 function released({ id }: OutboxRow): Outcome {

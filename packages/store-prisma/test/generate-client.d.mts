@@ -1,0 +1,2 @@
+/** Leaves in test/gen the client of schema.prisma and ../outbox.prisma. */
+export function setup(): Promise<void>;
