@@ -1,14 +1,11 @@
 /** An order is paid and announced in one transaction; one that rolls back is not. The README shows the middle part. */
 import assert from 'node:assert/strict';
-// #region readme
 import { composeModules, OutboxDispatcher, OutboxModule, OutboxSchema } from '@postcommit/core';
 import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { openDatabase } from '@postcommit/tooling/database';
 import { DataSource } from 'typeorm';
 import { broker } from './broker.js';
 import { Order } from './order.js';
-
-// #endregion
 
 const database = await openDatabase();
 const dataSource = await new DataSource({
