@@ -13,6 +13,7 @@ export interface Claim {
 
 /** Where the search for free keys goes on: everything before was looked at and is blocked. */
 export interface KeyCursor {
+  /** Microseconds since 1970 as text: the same for every session, whatever its zone and date style. */
   readonly availableAt: string;
   readonly seq: string;
 }

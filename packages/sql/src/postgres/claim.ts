@@ -98,7 +98,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         select key, available_at, seq
         from ${table}
         where ${PENDING} and key is not null and available_at <= ${NOW}
-          and ($6::timestamptz is null or (available_at, seq) > ($6::timestamptz, $7::bigint))
+          and ($6::bigint is null or (available_at, seq) > (timestamptz 'epoch' + $6::bigint * interval '1 microsecond', $7::bigint))
         order by available_at, seq
         limit $5::int
       ), keys as materialized (
@@ -109,6 +109,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         select greatest(1, least($8::int, greatest($3::int / ${MIN_KEYS}, $3::int / greatest(count(*), 1))))::int as rows
         from keys
       ), prefix as materialized (
+        -- In the order of place, since that is how the loop runs; were it another, unbroken would see to it.
         select k.place, p.*
         from (select key, place from keys order by place) k
         cross join lateral (
@@ -156,7 +157,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
       select w.window_rows, w.last_available_at, w.last_seq, c.*
       from (
         select count(*)::int as window_rows,
-          (select available_at::text from due_window order by available_at desc, seq desc limit 1) as last_available_at,
+          (select (extract(epoch from available_at) * 1000000)::bigint::text from due_window order by available_at desc, seq desc limit 1) as last_available_at,
           (select seq::text from due_window order by available_at desc, seq desc limit 1) as last_seq
         from due_window
       ) w

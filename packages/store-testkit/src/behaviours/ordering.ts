@@ -155,7 +155,7 @@ export const ordering: BehaviourGroup = {
 
     'many blocked keys do not starve the rows behind them': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
-      const keys = Array.from({ length: 300 }, (_, index) => `key-${index}`);
+      const keys = Array.from({ length: 900 }, (_, index) => `key-${index}`);
       await store.enqueue(
         keys.flatMap((key) => [entry({ id: `${key}-head`, key }), entry({ id: `${key}-next`, key })]),
       );
