@@ -14,7 +14,13 @@ export interface Server {
 export async function startServer(): Promise<Server> {
   const server = await startPostgres({
     durable: true,
-    settings: { shared_buffers: '1GB', max_wal_size: '4GB', checkpoint_timeout: '15min' },
+    // As PostgreSQL comes: `logical`, which the tests use, doubles what an update writes.
+    settings: {
+      wal_level: 'replica',
+      shared_buffers: '1GB',
+      max_wal_size: '4GB',
+      checkpoint_timeout: '15min',
+    },
   });
   const admin = new pg.Pool({ connectionString: server.url, max: 1 });
   return {

@@ -1,11 +1,14 @@
-import { makeWorkerUtils, run } from 'graphile-worker';
+import { Logger, makeWorkerUtils, run } from 'graphile-worker';
 import { BATCH_SIZE, payload, type Subject } from '../subject.js';
+
+/** A line for each job would be a good part of its time. */
+const quiet = new Logger(() => () => {});
 
 /** With the settings its performance page recommends: a local queue and completion in batches. */
 export const graphileWorker: Subject = {
   name: 'graphile-worker 0.17',
   open: async (place) => {
-    const utils = await makeWorkerUtils({ connectionString: place.url });
+    const utils = await makeWorkerUtils({ connectionString: place.url, logger: quiet });
     await utils.migrate();
     let seeded = 0;
     return {
@@ -30,6 +33,7 @@ export const graphileWorker: Subject = {
           maxPoolSize: 25,
           concurrency: 24,
           noHandleSignals: true,
+          logger: quiet,
           preset: {
             worker: { localQueue: { size: BATCH_SIZE }, completeJobBatchDelay: 0, failJobBatchDelay: 0 },
           },

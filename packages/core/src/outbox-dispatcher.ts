@@ -17,7 +17,7 @@ import {
 import type { OutboxRow } from './outbox-row.js';
 import { assertLimit, type OutboxStore } from './outbox-store.js';
 import type { Outcome } from './outcome.js';
-import { type PublishBounds, publishBounded } from './publish-bounded.js';
+import { type PublishBounds, type PublishEnd, publishBounded } from './publish-bounded.js';
 import { PublishSlots } from './publish-slots.js';
 import { PublishTimeouts } from './publish-timeouts.js';
 import type { Random } from './retry-policy.js';
@@ -83,10 +83,9 @@ export class OutboxDispatcher {
 
   #intercepted(publisher: OutboxPublisher): PublishStep {
     const layers = this.#interceptors.flatMap((interceptor) => interceptor.publish?.bind(interceptor) ?? []);
-    // Async, so that what throws before it has a promise to reject fails its row and nothing else.
-    if (layers.length === 0) return async (row, context) => publisher.publish(row, context);
+    if (layers.length === 0) return (row, context) => publisher.publish(row, context);
     const publish = intercept(layers, (row, context) => publisher.publish(row, context));
-    return async (row, context) => publish(row, spreadable(context));
+    return (row, context) => publish(row, spreadable(context));
   }
 
   async #dispatchBatch(limit: number): Promise<DispatchSummary> {
@@ -137,31 +136,18 @@ export class OutboxDispatcher {
   async #runLane(queue: BatchQueue, bounds: PublishBounds, outcomes: Outcome[]): Promise<void> {
     if (!(await this.#slots.acquire())) return;
     for (let row = queue.take(); row; row = queue.take()) {
-      const { outcome, keepsSlot } = await this.#publishOne(row, bounds, queue.isHeldBack(row));
+      const before = queue.isHeldBack(row) ? released(row) : this.#verdictBefore(row);
+      // Awaiting what is no Promise would cost every row a turn of the queue.
+      const verdict: Outcome | undefined = before instanceof Promise ? await before : before;
+      const unpublished = verdict ?? (bounds.lease.holds(row.id) ? undefined : released(row));
+      const end = unpublished ?? (await publishBounded(row, this.#publish, bounds));
+      const outcome = 'published' in end ? this.#outcomeOf(end, row) : end;
       outcomes.push(outcome);
       queue.ended(row, outcome);
       // A publisher that does not end keeps our slot; we go on when it ends after all, or with another one.
-      if (keepsSlot && !(await this.#slots.acquire())) return;
+      if ('published' in end && end.keepsSlot && !(await this.#slots.acquire())) return;
     }
     this.#slots.release({ overdue: false });
-  }
-
-  /** Never rejects. */
-  async #publishOne(
-    row: OutboxRow,
-    bounds: PublishBounds,
-    isHeldBack: boolean,
-  ): Promise<{ outcome: Outcome; keepsSlot: boolean }> {
-    const before = isHeldBack ? released(row) : this.#verdictBefore(row);
-    // Awaiting what is no Promise would cost every row a turn of the queue.
-    const verdict: Outcome | undefined = before instanceof Promise ? await before : before;
-    if (verdict !== undefined) return { outcome: verdict, keepsSlot: false };
-    if (!bounds.lease.holds(row.id)) return { outcome: released(row), keepsSlot: false };
-    const end = await publishBounded(row, this.#publish, bounds);
-    const outcome: Outcome = end.published
-      ? { id: row.id, kind: 'dispatched' }
-      : this.#failure(end.error, row);
-    return { outcome, keepsSlot: end.keepsSlot };
   }
 
   /** What becomes of a row before anything is published; a Promise only where a schema has to be asked. */
@@ -178,6 +164,10 @@ export class OutboxDispatcher {
     } catch (error) {
       return this.#failure(error, row);
     }
+  }
+
+  #outcomeOf(end: PublishEnd, row: OutboxRow): Outcome {
+    return end.published ? { id: row.id, kind: 'dispatched' } : this.#failure(end.error, row);
   }
 
   #failure(error: unknown, row: OutboxRow): Outcome {

@@ -53,11 +53,20 @@ export function publishBounded(
       lease.publishEnded(row.id);
       resolve(end);
     };
-    publish(row, context).then(
+    started(publish, row, context).then(
       () => ended({ published: true, keepsSlot: false }),
       (error: unknown) => ended({ published: false, error, keepsSlot: false }),
     );
   });
+}
+
+/** What throws before it has a promise to reject fails its row and nothing else; what gives no promise is done. */
+function started(publish: PublishStep, row: OutboxRow, context: PublishContext): Promise<void> {
+  try {
+    return Promise.resolve(publish(row, context));
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /** A publish that was given up. One that obeys its signal ends at once; only one that does not is overdue. */

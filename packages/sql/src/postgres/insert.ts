@@ -3,8 +3,6 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { NOW } from './columns.js';
 
-const COLUMNS = 'id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at';
-
 /** One statement for any number of rows. */
 export function insert(table: TableName, rows: readonly NewRow[]): SqlStatement {
   const [only] = rows;
@@ -40,13 +38,32 @@ function insertOne(table: TableName, row: NewRow): SqlStatement {
 }
 
 /**
- * WITH ORDINALITY makes `seq` follow the list. What few rows have travels in one JSON column, so that the common
- * case sends three arrays.
+ * WITH ORDINALITY makes `seq` follow the list. What few rows have travels in one JSON column, and where no row has
+ * any of it, not at all.
  */
 function insertMany(table: TableName, rows: readonly NewRow[]): SqlStatement {
-  return {
-    text: `
-      insert into ${table} (${COLUMNS})
+  const options = rows.map(optionsText);
+  const columns = [
+    rows.map(({ id }) => id),
+    rows.map(({ topic }) => topic),
+    rows.map(({ payload }) => payload),
+  ];
+  return options.some((option) => option !== null)
+    ? { text: insertWithOptions(table), values: [...columns, options] }
+    : { text: insertPlain(table), values: columns };
+}
+
+function insertPlain(table: TableName): string {
+  return `
+      insert into ${table} (id, topic, payload, created_at, available_at)
+      select u.id, u.topic, u.payload::jsonb, ${NOW}, ${NOW}
+      from unnest($1::varchar[], $2::varchar[], $3::text[]) with ordinality as u(id, topic, payload, place)
+      order by u.place`;
+}
+
+function insertWithOptions(table: TableName): string {
+  return `
+      insert into ${table} (id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at)
       select e.id, e.topic, e.payload::jsonb, e.options->>'key', e.options->'headers',
         coalesce((e.options->>'availableAt')::timestamptz, ${NOW}),
         (e.options->>'maxAttempts')::int, e.options->'backoff', ${NOW}
@@ -55,23 +72,16 @@ function insertMany(table: TableName, rows: readonly NewRow[]): SqlStatement {
         from unnest($1::varchar[], $2::varchar[], $3::text[], $4::text[])
           with ordinality as u(id, topic, payload, options, place)
       ) e
-      order by e.place`,
-    values: [
-      rows.map(({ id }) => id),
-      rows.map(({ topic }) => topic),
-      rows.map(({ payload }) => payload),
-      rows.map(optionsText),
-    ],
-  };
+      order by e.place`;
 }
 
 export function findExisting(table: TableName, ids: readonly string[]): SqlStatement {
   return { text: `select id from ${table} where id = any ($1::varchar[]) limit 1`, values: [ids] };
 }
 
-function optionsText({ key, headers, availableAt, maxAttempts, backoff }: NewRow): string {
+function optionsText({ key, headers, availableAt, maxAttempts, backoff }: NewRow): string | null {
   if (key ?? headers ?? availableAt ?? maxAttempts ?? backoff) {
     return JSON.stringify({ key, headers, availableAt, maxAttempts, backoff });
   }
-  return '{}';
+  return null;
 }
