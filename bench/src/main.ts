@@ -35,7 +35,7 @@ try {
     for (const { of, to, atLeast } of one.targets) {
       const ratio = (medians.get(of) ?? Number.NaN) / (medians.get(to) ?? Number.NaN);
       console.log(
-        `\n${ratio >= atLeast ? 'holds' : 'MISSED'}: ${of} is ${ratio.toFixed(2)} of ${to} (wanted ${atLeast})`,
+        `\n${ratio >= atLeast ? 'holds' : 'MISSED'}: ${of} is ${ratio.toFixed(2)} of ${to} (wanted ${atLeast.toFixed(2)})`,
       );
     }
     report.push({ case: one.name, unit: one.unit, results });

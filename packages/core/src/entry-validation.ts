@@ -1,7 +1,7 @@
 import type { NewRow } from './enqueue.js';
 import { OutboxError } from './errors.js';
 import type { OutboxEntry, OutboxHeaders } from './outbox-row.js';
-import { payloadProblem, stringProblem } from './payload-text.js';
+import { isPlainData, payloadProblem, stringProblem } from './payload-text.js';
 import { assertRetryOptions } from './retry-policy.js';
 
 export interface EntryLimits {
@@ -67,7 +67,7 @@ function payloadText(payload: unknown, index: number, { maxPayloadBytes }: Entry
 function serialise(payload: unknown, index: number): string {
   let problem: string | undefined;
   try {
-    problem = payloadProblem(payload);
+    problem = isPlainData(payload) ? undefined : payloadProblem(payload);
     if (!problem) return JSON.stringify(payload);
   } catch (error) {
     throw new OutboxError('INVALID_ENTRY', `entry ${index}: payload could not be turned into JSON`, {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { payloadProblem, stringProblem } from '../src/payload-text.js';
+import { isPlainData, payloadProblem, stringProblem } from '../src/payload-text.js';
 
 function nested(depth: number): unknown {
   let value: unknown = 'leaf';
@@ -127,4 +127,52 @@ test('what passes the check survives JSON', () => {
       expect(JSON.stringify(JSON.parse(text))).toBe(text);
     }),
   );
+});
+
+test('the quick look never says yes where the thorough one finds a problem', () => {
+  const odd = fc.constantFrom<unknown>(
+    undefined,
+    Number.NaN,
+    1n,
+    'a\u0000b',
+    '\ud800',
+    new Map(),
+    new Date(Number.NaN),
+    () => 1,
+  );
+  const anything = fc.letrec((tie) => ({
+    value: fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.double(),
+      fc.boolean(),
+      fc.constant(null),
+      odd,
+      tie('list'),
+      tie('object'),
+    ),
+    list: fc.array(tie('value'), { maxLength: 4 }),
+    object: fc.dictionary(fc.string({ unit: 'binary' }), tie('value'), { maxKeys: 4 }),
+  })).value;
+  fc.assert(
+    fc.property(anything, (value) => {
+      if (isPlainData(value)) expect(payloadProblem(value)).toBeUndefined();
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('the quick look says yes to plain data', () => {
+  expect(isPlainData({ a: [1, 'two', null, { b: true, c: undefined }], d: {} })).toBe(true);
+});
+
+test.each([
+  [[undefined]],
+  [new Array(2)],
+  [new Map()],
+  [new Date()],
+  [Number.NaN],
+  ['\u0000'],
+  [{ '\ud800': 1 }],
+])('the quick look leaves %o to the thorough one', (value) => {
+  expect(isPlainData(value)).toBe(false);
 });
