@@ -89,7 +89,7 @@ class Straggler {
   }
 }
 
-/** Most publishers never look at the signal: making it on demand halves what a publish costs us. */
+/** Most publishers never look at the signal, so it is made on demand. */
 class LazyPublishContext implements PublishContext {
   readonly attempt: number;
   #controller: AbortController | undefined;

@@ -5,7 +5,7 @@ import { count, peek } from './inspect.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
 
-/** PostgreSQL 14 and newer. */
+/** PostgreSQL; tested on 15 and 18. */
 export const postgres: SqlDialect = {
   name: 'postgres',
   insert,

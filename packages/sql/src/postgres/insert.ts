@@ -10,8 +10,8 @@ export function insert(table: TableName, rows: readonly NewRow[]): SqlStatement 
 }
 
 /**
- * The common case, kept as short as a statement by hand: planning the general form takes the server longer than
- * storing the row.
+ * The common case, kept as short as a statement by hand: with the general form, a business transaction with one
+ * message ran at half the rate of a hand-written INSERT.
  */
 function insertOne(table: TableName, row: NewRow): SqlStatement {
   const cells: ReadonlyArray<readonly [column: string, value: unknown, type?: string]> = [
