@@ -39,14 +39,45 @@ export abstract class JobLock {
   abstract acquire(name: string, ttlMs: number): Promise<HeldLock | undefined>;
 }
 
-/** Tells that rows were enqueued. Only a hint: lateness is bounded by polling. */
+/** Whether hints arrive at present. */
+export type WakeupStatus =
+  | { readonly isListening: true }
+  | {
+      readonly isListening: false;
+      readonly error: unknown;
+      /** False when it can never work here, behind a transaction pooler for one. */
+      readonly willRetry: boolean;
+    };
+
+export interface WakeupListener {
+  /** Rows were enqueued; the transaction that did may not have committed yet. */
+  onHint(): void;
+  onStatus(status: WakeupStatus): void;
+}
+
+/** Tells that rows were enqueued, in whatever process. Only a hint: lateness is bounded by polling. */
 export abstract class OutboxWakeup {
   static {
     nameToken(this, '@postcommit/core/OutboxWakeup');
   }
 
-  /** Calls back at each hint until the returned function is called. */
-  abstract subscribe(onHint: () => void): Promise<() => Promise<void>>;
+  /**
+   * Begins to listen and returns at once: what becomes of it, also when the connection is lost and comes back, goes to
+   * `onStatus`. The returned function ends it; after that nothing is called and no connection or timer remains.
+   */
+  abstract subscribe(listener: WakeupListener): () => Promise<void>;
+}
+
+/**
+ * Something that drives the dispatcher instead of the worker: a scheduler module binds it, and `app.start()` then
+ * leaves the worker alone.
+ */
+export abstract class OutboxDriver {
+  static {
+    nameToken(this, '@postcommit/core/OutboxDriver');
+  }
+
+  abstract readonly name: string;
 }
 
 /** Makes a consumer idempotent: it remembers, in the consumer's own transaction, which rows were processed. */

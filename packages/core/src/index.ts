@@ -1,8 +1,8 @@
 // Entries and rows
 
 // Capabilities
-export type { HeldLock, SchemaProblem } from './capabilities.js';
-export { JobLock, OutboxSchema, OutboxWakeup, ProcessedMessages } from './capabilities.js';
+export type { HeldLock, SchemaProblem, WakeupListener, WakeupStatus } from './capabilities.js';
+export { JobLock, OutboxDriver, OutboxSchema, OutboxWakeup, ProcessedMessages } from './capabilities.js';
 export type { Clock } from './clock.js';
 export { systemClock } from './clock.js';
 export type { Decision } from './decide.js';
@@ -40,6 +40,7 @@ export type { PublishContext, PublishFunction } from './outbox-publisher.js';
 export { OutboxPublisher } from './outbox-publisher.js';
 export type {
   DeadReason,
+  OutboxBacklog,
   OutboxCounts,
   OutboxEntry,
   OutboxHeaders,
@@ -52,6 +53,8 @@ export type {
   RowFilter,
 } from './outbox-row.js';
 export { stateOf } from './outbox-row.js';
+export type { OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
+export { OutboxSignals } from './outbox-signals.js';
 // Stores
 export type { OutboxStoreOptions } from './outbox-store.js';
 export {

@@ -5,6 +5,7 @@ import { type Module, optional, type Provider, provideFactory } from './modules/
 import { type OutboxConfig, resolveConfig } from './outbox-config.js';
 import { OutboxDispatcher } from './outbox-dispatcher.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
+import { OutboxSignals } from './outbox-signals.js';
 import { OutboxStore } from './outbox-store.js';
 import { OutboxRoutes, RoutedPublisher } from './publisher-routes.js';
 
@@ -36,6 +37,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
   return {
     name: 'OutboxModule',
     provides: [
+      { provide: OutboxSignals, useFactory: () => new OutboxSignals() },
       provideFactory(
         EnqueuePipeline,
         [OutboxInterceptors],

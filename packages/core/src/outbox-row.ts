@@ -83,6 +83,14 @@ export interface OutboxCounts {
   readonly total: number;
 }
 
+/** What waits to be published. */
+export interface OutboxBacklog {
+  /** Pending rows, due or not; counted up to the limit that was asked for. */
+  readonly pending: number;
+  /** How long the row that waits longest has been due, by the database's clock; 0 when none is due. */
+  readonly oldestPendingAgeMs: number;
+}
+
 /** Which rows to look at; what is left out does not restrict. */
 export interface RowFilter {
   readonly state?: OutboxState;

@@ -2,7 +2,14 @@ import { EnqueuePipeline, type NewRow } from './enqueue.js';
 import { errorText } from './error-text.js';
 import { OutboxError } from './errors.js';
 import { nameToken } from './modules/token.js';
-import type { DeadReason, OutboxCounts, OutboxEntry, OutboxRow, RowFilter } from './outbox-row.js';
+import type {
+  DeadReason,
+  OutboxBacklog,
+  OutboxCounts,
+  OutboxEntry,
+  OutboxRow,
+  RowFilter,
+} from './outbox-row.js';
 import type { Outcome } from './outcome.js';
 import { boundedDelayMs } from './retry-policy.js';
 
@@ -26,6 +33,7 @@ export abstract class OutboxStore {
 
   readonly claimTimeoutMs: number;
   protected readonly pipeline: EnqueuePipeline;
+  readonly #enqueueListeners = new Set<() => void>();
 
   constructor(options: OutboxStoreOptions = {}) {
     this.claimTimeoutMs = options.claimTimeoutMs ?? DEFAULT_CLAIM_TIMEOUT_MS;
@@ -42,8 +50,21 @@ export abstract class OutboxStore {
   }
 
   /** Stores entries on their own, in a transaction that belongs to nobody else: all or none. Gives their ids. */
-  enqueue(entries: OutboxEntry | readonly OutboxEntry[]): Promise<string[]> {
-    return this.pipeline.run(entries, (rows) => this.insert(rows));
+  async enqueue(entries: OutboxEntry | readonly OutboxEntry[]): Promise<string[]> {
+    const ids = await this.pipeline.run(entries, (rows) => this.insert(rows));
+    this.announce(ids);
+    return ids;
+  }
+
+  /**
+   * Calls back after entries were handed to this very store: a hint that rows may be due soon, or that a transaction
+   * is about to commit them. Gives the way to stop it.
+   */
+  onEnqueue(listener: () => void): () => void {
+    this.#enqueueListeners.add(listener);
+    return () => {
+      this.#enqueueListeners.delete(listener);
+    };
   }
 
   /**
@@ -103,7 +124,11 @@ export abstract class OutboxStore {
     );
   }
 
+  /** Every row by its state. Reads as much as there is: for people and reports, not for a loop. */
   abstract count(): Promise<OutboxCounts>;
+
+  /** What waits, counted up to `atMost`: cheap enough to ask again and again. */
+  abstract backlog(atMost?: number): Promise<OutboxBacklog>;
 
   /** Read-only. Pending rows in the order they fall due; dispatched, dead or all rows with the latest first. */
   abstract peek(filter: RowFilter, limit: number): Promise<OutboxRow[]>;
@@ -126,8 +151,20 @@ export abstract class OutboxStore {
   /** Deletes dispatched rows that are older, page by page. An age is measured by the database's clock. */
   abstract purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number>;
 
+  /** Deletes dead rows that died longer ago, likewise. Nothing calls it unless an age for dead rows is configured. */
+  abstract purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number>;
+
   /** Writes checked rows, all or none; a duplicate id is `DUPLICATE_ID`. */
   protected abstract insert(rows: readonly NewRow[]): Promise<void>;
+
+  protected announce(ids: readonly string[]): void {
+    if (ids.length > 0) for (const listener of this.#enqueueListeners) listener();
+  }
+
+  /** Whether somebody in this process waits for what is enqueued here. */
+  protected get hasEnqueueListeners(): boolean {
+    return this.#enqueueListeners.size > 0;
+  }
 }
 
 /** A store that writes inside the caller's own transaction: the message exists if and only if that commits. */
@@ -140,7 +177,9 @@ export abstract class TransactionalOutboxStore<Tx> extends OutboxStore {
   async enqueueWith(tx: Tx, entries: OutboxEntry | readonly OutboxEntry[]): Promise<string[]> {
     if (tx === undefined || tx === null) throw notATransaction(`enqueueWith was given ${tx}`);
     this.assertTransaction(tx);
-    return this.pipeline.run(entries, (rows) => this.insert(rows, tx));
+    const ids = await this.pipeline.run(entries, (rows) => this.insert(rows, tx));
+    this.announce(ids);
+    return ids;
   }
 
   /**
@@ -165,7 +204,7 @@ function assertDelay(delayMs: number): void {
   throw new OutboxError('INVALID_ARGUMENT', `delayMs must be 0 or more, got ${String(delayMs)}`);
 }
 
-/** For stores: refuses a bad `purgeDispatched` argument, before anything is sent. */
+/** For stores: refuses a bad argument of `purgeDispatched` or `purgeDead`, before anything is sent. */
 export function assertOlderThan(olderThan: Date | { readonly ageMs: number }): void {
   const valid =
     olderThan instanceof Date

@@ -1,4 +1,4 @@
-import type { NewRow, Outcome, RowFilter } from '@postcommit/core';
+import type { NewRow, OutboxState, Outcome, RowFilter } from '@postcommit/core';
 import type { SqlStatement } from './sql-statement.js';
 import type { TableName } from './table-name.js';
 
@@ -25,6 +25,9 @@ export interface KeyedClaim extends Claim {
   readonly perKey: number;
   readonly after: KeyCursor | undefined;
 }
+
+/** The states that rows stay in until they are deleted. */
+export type EndState = Exclude<OutboxState, 'pending'>;
 
 /** The outcomes that need more than an id. */
 export type UnpublishedOutcome = Exclude<Outcome, { kind: 'dispatched' }>;
@@ -57,11 +60,18 @@ export interface SqlDialect {
   findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement;
   extendClaim(table: TableName, token: string, ids: readonly string[], timeoutMs: number): SqlStatement;
   count(table: TableName): SqlStatement;
+  /** One record with `pending`, counted up to `atMost` where given, and `oldest_age_ms`. */
+  backlog(table: TableName, atMost: number | undefined): SqlStatement;
   peek(table: TableName, filter: RowFilter, limit: number): SqlStatement;
   requeue(table: TableName, id: string): SqlStatement;
   requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlStatement;
   discard(table: TableName, ids: readonly string[]): SqlStatement;
   cancel(table: TableName, id: string): SqlStatement;
-  /** Deletes one page; the store repeats it until a page is not full. */
-  purgePage(table: TableName, olderThan: Date | { readonly ageMs: number }, pageSize: number): SqlStatement;
+  /** Deletes one page of rows in this state; the store repeats it until a page is not full. */
+  purgePage(
+    table: TableName,
+    state: EndState,
+    olderThan: Date | { readonly ageMs: number },
+    pageSize: number,
+  ): SqlStatement;
 }

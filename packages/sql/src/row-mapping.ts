@@ -1,7 +1,7 @@
 import type { BackoffOptions, DeadReason, OutboxRow } from '@postcommit/core';
 import type { SqlRecord } from './sql-statement.js';
 
-/** A record with the columns that `rowColumns` names. */
+/** A record with the columns that `rowColumns` or `claimedColumns` names. */
 interface RowRecord {
   readonly id: string;
   readonly topic: string;
@@ -10,16 +10,17 @@ interface RowRecord {
   readonly headers: string | null;
   readonly created_at: number;
   readonly available_at: number;
-  readonly dispatched_at: number | null;
-  readonly dead_at: number | null;
-  readonly dead_reason: DeadReason | null;
   readonly attempts: number;
   readonly retakes: number;
   readonly last_error: string | null;
-  readonly claim_token: string | null;
   readonly max_attempts: number | null;
   readonly backoff: string | null;
   readonly seq: number;
+  // A claim leaves these out.
+  readonly dispatched_at?: number | null;
+  readonly dead_at?: number | null;
+  readonly dead_reason?: DeadReason | null;
+  readonly claim_token?: string | null;
 }
 
 /** An OutboxRow while it is being filled. */
@@ -29,7 +30,7 @@ type Draft = { -readonly [Field in keyof OutboxRow]: OutboxRow[Field] };
  * Database record (snake_case, null) to row (camelCase, absent). A record edited into nonsense gets `undecodable`.
  * Written as plain assignments, since it runs for every row.
  */
-export function toOutboxRow(record: SqlRecord): OutboxRow {
+export function toOutboxRow(record: SqlRecord, claimToken?: string): OutboxRow {
   const from = record as unknown as RowRecord;
   const row: Draft = {
     id: from.id,
@@ -43,11 +44,12 @@ export function toOutboxRow(record: SqlRecord): OutboxRow {
     retry: {},
   };
   if (from.key !== null) row.key = from.key;
-  if (from.dispatched_at !== null) row.dispatchedAt = new Date(from.dispatched_at);
-  if (from.dead_at !== null) row.deadAt = new Date(from.dead_at);
-  if (from.dead_reason !== null) row.deadReason = from.dead_reason;
+  if (from.dispatched_at != null) row.dispatchedAt = new Date(from.dispatched_at);
+  if (from.dead_at != null) row.deadAt = new Date(from.dead_at);
+  if (from.dead_reason != null) row.deadReason = from.dead_reason;
   if (from.last_error !== null) row.lastError = from.last_error;
-  if (from.claim_token !== null) row.claimToken = from.claim_token;
+  const token = claimToken ?? from.claim_token;
+  if (token != null) row.claimToken = token;
   if (from.max_attempts !== null) row.retry = { maxAttempts: from.max_attempts };
   if (from.headers !== null || from.backoff !== null) addJson(row, from);
   return row;

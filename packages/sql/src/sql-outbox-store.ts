@@ -3,6 +3,7 @@ import {
   assertOlderThan,
   createUuidv7,
   type NewRow,
+  type OutboxBacklog,
   type OutboxCounts,
   OutboxError,
   type OutboxRow,
@@ -11,7 +12,7 @@ import {
   type RowFilter,
   TransactionalOutboxStore,
 } from '@postcommit/core';
-import type { SqlDialect, UnpublishedOutcome } from './dialect.js';
+import type { EndState, SqlDialect, UnpublishedOutcome } from './dialect.js';
 import { duplicateIdError, idNamedBy, isUniqueViolation, missingTableError } from './driver-errors.js';
 import { KeyedClaims } from './keyed-claims.js';
 import { postgres } from './postgres/dialect.js';
@@ -47,7 +48,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     assertLimit(limit);
     const token = this.#newToken();
     try {
-      return inPublishOrder(await this.#claim(token, limit)).map(toOutboxRow);
+      return inPublishOrder(await this.#claim(token, limit)).map((record) => toOutboxRow(record, token));
     } catch (error) {
       // The claim may have been committed although its answer never came: nothing is published from it.
       await this.#run(this.#dialect.releaseToken(this.#table, token)).catch(() => []);
@@ -85,9 +86,18 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return { pending, dispatched, dead, total: pending + dispatched + dead };
   }
 
+  async backlog(atMost?: number): Promise<OutboxBacklog> {
+    const isBounded = atMost !== undefined && atMost !== Number.POSITIVE_INFINITY;
+    if (isBounded) assertLimit(atMost);
+    const [record] = await this.#run(this.#dialect.backlog(this.#table, isBounded ? atMost : undefined));
+    return { pending: Number(record?.pending), oldestPendingAgeMs: Number(record?.oldest_age_ms) };
+  }
+
   async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
     assertLimit(limit);
-    return (await this.#run(this.#dialect.peek(this.#table, filter, limit))).map(toOutboxRow);
+    return (await this.#run(this.#dialect.peek(this.#table, filter, limit))).map((record) =>
+      toOutboxRow(record),
+    );
   }
 
   async requeue(id: string): Promise<void> {
@@ -109,14 +119,12 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return (await this.#run(this.#dialect.cancel(this.#table, id))).length > 0;
   }
 
-  async purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number> {
-    assertOlderThan(olderThan);
-    let total = 0;
-    for (let deleted = PURGE_PAGE; deleted === PURGE_PAGE; total += deleted) {
-      const [record] = await this.#run(this.#dialect.purgePage(this.#table, olderThan, PURGE_PAGE));
-      deleted = Number(record?.deleted ?? 0);
-    }
-    return total;
+  purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number> {
+    return this.#purge('dispatched', olderThan);
+  }
+
+  purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number> {
+    return this.#purge('dead', olderThan);
   }
 
   protected async insert(rows: readonly NewRow[], tx?: Tx): Promise<void> {
@@ -126,6 +134,16 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       if (isUniqueViolation(error)) throw duplicateIdError(await this.#takenId(error, rows, tx), error);
       throw missingTableError(error, this.#table) ?? error;
     }
+  }
+
+  async #purge(state: EndState, olderThan: Date | { readonly ageMs: number }): Promise<number> {
+    assertOlderThan(olderThan);
+    let total = 0;
+    for (let deleted = PURGE_PAGE; deleted === PURGE_PAGE; total += deleted) {
+      const [record] = await this.#run(this.#dialect.purgePage(this.#table, state, olderThan, PURGE_PAGE));
+      deleted = Number(record?.deleted ?? 0);
+    }
+    return total;
   }
 
   /** Asks only where the error does not say it; the caller's transaction is aborted by now and answers nothing. */

@@ -13,9 +13,9 @@ export function countingPool(pool: pg.Pool): CountingPool {
     sent.push(text.trim().split(/\s+/).slice(0, 2).join(' '));
   };
   return {
-    query: (text, values) => {
-      record(text);
-      return pool.query(text, values);
+    query: (query) => {
+      record(query.text);
+      return pool.query<Record<string, unknown>>(query);
     },
     connect: async () => {
       const client = await pool.connect();
@@ -23,9 +23,9 @@ export function countingPool(pool: pg.Pool): CountingPool {
         on: client.on.bind(client),
         off: client.off.bind(client),
         release: (error?: Error | boolean) => client.release(error),
-        query: (text: string, values?: unknown[]) => {
-          record(text);
-          return client.query<Record<string, unknown>>(text, values);
+        query: (query) => {
+          record(typeof query === 'string' ? query : query.text);
+          return client.query<Record<string, unknown>>(query);
         },
       };
     },

@@ -159,7 +159,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'purge of one page',
-    statement: () => postgres.purgePage(TABLE, { ageMs: 1_000 }, LIMIT),
+    statement: () => postgres.purgePage(TABLE, 'dispatched', { ageMs: 1_000 }, LIMIT),
     indexes: ['outbox_dispatched'],
     maxRows: 2 * LIMIT,
   },
@@ -167,6 +167,12 @@ const CASES: readonly Case[] = [
 
 /** These read all pending rows, but no other: two indexes together hold them. */
 const PENDING_CASES: readonly Case[] = [
+  {
+    name: 'backlog, counted to a limit',
+    statement: () => postgres.backlog(TABLE, LIMIT),
+    indexes: ['outbox_due', 'outbox_keyed_due'],
+    maxRows: 2 * LIMIT + 2,
+  },
   {
     name: 'release by token',
     statement: () => postgres.releaseToken(TABLE, 'unknown'),

@@ -2,6 +2,7 @@ import { postgres, TableName } from '@postcommit/sql';
 import type { PoolClient } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
+import type { PgQuery } from '../../store-pg/src/prepared-statements.js';
 import { shiftTimes, usePostgres } from './postgres-fixture.js';
 import { claimedIds, claimOf, insertRows, newRow, SqlSession, TABLE, untilBlocked } from './sql-session.js';
 
@@ -415,15 +416,16 @@ function cutOffAfterLock(): {
       on: (event: 'error', listener: (error: Error) => void) => client.on(event, listener),
       off: (event: 'error', listener: (error: Error) => void) => client.off(event, listener),
       release: (error?: Error | boolean) => client.release(error),
-      query: async (text: string, values?: unknown[]) => {
-        const result = await client.query<Record<string, unknown>>(text, values);
+      query: async (query: string | PgQuery) => {
+        const result = await client.query<Record<string, unknown>>(query);
+        const text = typeof query === 'string' ? query : query.text;
         if (text.includes('pg_advisory_xact_lock') && listeners === undefined) await cutOff(client);
         return result;
       },
     };
   };
   return {
-    pool: { query: (text, values) => fixture.pool.query(text, values), connect },
+    pool: { query: (query) => fixture.pool.query<Record<string, unknown>>(query), connect },
     listeners: () => listeners ?? 0,
   };
 }

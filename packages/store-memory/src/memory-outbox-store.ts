@@ -7,6 +7,7 @@ import {
   type NewRow,
   nameToken,
   notATransaction,
+  type OutboxBacklog,
   type OutboxCounts,
   OutboxError,
   type OutboxRow,
@@ -106,6 +107,19 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     return counts;
   }
 
+  async backlog(atMost = Number.POSITIVE_INFINITY): Promise<OutboxBacklog> {
+    if (atMost !== Number.POSITIVE_INFINITY) assertLimit(atMost);
+    const pending = [...this.#table.rows()].filter(isPending);
+    const oldest = pending.reduce(
+      (earliest, { availableAt }) => Math.min(earliest, availableAt),
+      this.#table.now(),
+    );
+    return {
+      pending: Math.min(pending.length, atMost),
+      oldestPendingAgeMs: this.#table.now() - oldest,
+    };
+  }
+
   async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
     assertLimit(limit);
     return this.#matching(filter).sort(peekOrder(filter)).slice(0, limit).map(toOutboxRow);
@@ -141,14 +155,12 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     return true;
   }
 
-  async purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number> {
-    assertOlderThan(olderThan);
-    const cutoff = olderThan instanceof Date ? olderThan.getTime() : this.#table.now() - olderThan.ageMs;
-    const old = [...this.#table.rows()].filter(
-      (row) => row.dispatchedAt !== undefined && row.dispatchedAt < cutoff,
-    );
-    for (const { id } of old) this.#table.delete(id);
-    return old.length;
+  purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number> {
+    return this.#purge('dispatchedAt', olderThan);
+  }
+
+  purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number> {
+    return this.#purge('deadAt', olderThan);
   }
 
   protected assertTransaction(tx: MemoryTransaction): void {
@@ -197,6 +209,17 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
         endClaim(row);
     }
     return true;
+  }
+
+  async #purge(
+    end: 'dispatchedAt' | 'deadAt',
+    olderThan: Date | { readonly ageMs: number },
+  ): Promise<number> {
+    assertOlderThan(olderThan);
+    const cutoff = olderThan instanceof Date ? olderThan.getTime() : this.#table.now() - olderThan.ageMs;
+    const old = [...this.#table.rows()].filter((row) => (row[end] ?? Number.POSITIVE_INFINITY) < cutoff);
+    for (const { id } of old) this.#table.delete(id);
+    return old.length;
   }
 
   #requeueRow(row: MemoryRow): void {

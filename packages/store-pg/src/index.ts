@@ -4,3 +4,4 @@ export type { PgClientLike, PgPoolClientLike, PgPoolLike } from './pg-client-lik
 export { pgExecutor } from './pg-executor.js';
 export type { PgOutboxStoreOptions } from './pg-outbox-store.js';
 export { PgOutboxStore } from './pg-outbox-store.js';
+export type { PgQuery } from './prepared-statements.js';

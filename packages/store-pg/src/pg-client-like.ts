@@ -1,3 +1,5 @@
+import type { PgQuery } from './prepared-statements.js';
+
 /** The methods of a `pg` client that we call: any version's client, and those of compatible drivers, fit. */
 export interface PgClientLike {
   query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
@@ -8,7 +10,7 @@ export interface PgClientLike {
 }
 
 export interface PgPoolClientLike {
-  query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  query(query: string | PgQuery): Promise<{ rows: Record<string, unknown>[] }>;
   release(error?: Error | boolean): void;
   on(event: 'error', listener: (error: Error) => void): unknown;
   off(event: 'error', listener: (error: Error) => void): unknown;
@@ -16,6 +18,6 @@ export interface PgPoolClientLike {
 
 /** The methods of a `pg` pool that we call. */
 export interface PgPoolLike {
-  query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  query(query: PgQuery): Promise<{ rows: Record<string, unknown>[] }>;
   connect(): Promise<PgPoolClientLike>;
 }

@@ -78,7 +78,7 @@ describe('errors of the driver', () => {
       await client.query('select * from outbox');
       await store.markFailed('m1', 'x');
       const onClient = new PgOutboxStore({
-        query: (text, values) => client.query(text, values),
+        query: (query) => client.query(query),
         connect: () => fixture.pool.connect(),
       });
       await expect(onClient.markFailed('m1', 'y')).rejects.toMatchObject({ code: '40001' });

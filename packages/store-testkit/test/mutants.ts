@@ -1,4 +1,4 @@
-import type { NewRow, OutboxRow, Outcome } from '@postcommit/core';
+import type { NewRow, OutboxBacklog, OutboxRow, Outcome } from '@postcommit/core';
 import {
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
@@ -351,6 +351,27 @@ export const mutants: readonly Mutant[] = [
     class extends BrokenStore {
       override purgeDispatched(): Promise<number> {
         return super.purgeDispatched(new Date(this.table.now() + 1));
+      }
+    },
+  ),
+  mutant(
+    'purges pending rows with the dead ones',
+    'dead rows are deleted only where it is asked for, and only past their own age',
+    class extends BrokenStore {
+      override async purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number> {
+        for (const { id } of this.pending()) this.table.delete(id);
+        return super.purgeDead(olderThan);
+      }
+    },
+  ),
+  mutant(
+    'takes a row that is not due for one that waits',
+    'the backlog is what waits, and how long the first has been due',
+    class extends BrokenStore {
+      override async backlog(atMost?: number): Promise<OutboxBacklog> {
+        const { pending } = await super.backlog(atMost);
+        const [first] = this.pending().sort((a, b) => a.availableAt - b.availableAt);
+        return { pending, oldestPendingAgeMs: first ? this.table.now() - first.availableAt : 0 };
       }
     },
   ),

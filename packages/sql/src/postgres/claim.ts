@@ -1,7 +1,7 @@
 import type { Claim, KeyedClaim } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { ALL_PENDING, END_CLAIM, NOW, nowPlusMs, PENDING, rowColumns } from './columns.js';
+import { ALL_PENDING, claimedColumns, END_CLAIM, NOW, nowPlusMs, PENDING } from './columns.js';
 
 /** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
 const STALLED_CLAIMER_MS = 5_000;
@@ -40,7 +40,7 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
           union all
           select ctid from due where not exists (select from due where orphaned)
         ))
-        returning ${rowColumns('o')}
+        returning ${claimedColumns('o')}
       )
       select k.keyed_due, c.*
       from (
@@ -54,6 +54,7 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
       ) k
       left join claimed c on true`,
     values: [claim.token, claim.timeoutMs, claim.limit, claim.mayRetake],
+    isRepeated: true,
   };
 }
 
@@ -152,7 +153,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
           union all
           select row_ctid from unbroken where not exists (select from unbroken where orphaned)
         ))
-        returning ${rowColumns('o')}
+        returning ${claimedColumns('o')}
       )
       select w.window_rows, w.last_available_at, w.last_seq, c.*
       from (
@@ -172,6 +173,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
       claim.after?.seq ?? null,
       claim.perKey,
     ],
+    isRepeated: true,
   };
 }
 

@@ -3,10 +3,19 @@
  * milliseconds, JSON as text, `seq` as a number.
  */
 export function rowColumns(alias: string): string {
-  return ROW_COLUMNS.map((column) => column.replaceAll('$', alias)).join(', ');
+  return columns([...CLAIMED_COLUMNS, ...ENDED_COLUMNS], alias);
 }
 
-const ROW_COLUMNS = [
+/** What a row just claimed has to tell: what it lacks is null on a pending row, or known to the claimer. */
+export function claimedColumns(alias: string): string {
+  return columns(CLAIMED_COLUMNS, alias);
+}
+
+function columns(list: readonly string[], alias: string): string {
+  return list.map((column) => column.replaceAll('$', alias)).join(', ');
+}
+
+const CLAIMED_COLUMNS = [
   '$.id',
   '$.topic',
   '$.payload::text as payload',
@@ -14,16 +23,19 @@ const ROW_COLUMNS = [
   '$.headers::text as headers',
   "date_part('epoch', $.created_at) * 1000 as created_at",
   "date_part('epoch', $.available_at) * 1000 as available_at",
-  "date_part('epoch', $.dispatched_at) * 1000 as dispatched_at",
-  "date_part('epoch', $.dead_at) * 1000 as dead_at",
-  '$.dead_reason',
   '$.attempts',
   '$.retakes',
   '$.last_error',
-  '$.claim_token',
   '$.max_attempts',
   '$.backoff::text as backoff',
   '$.seq::float8 as seq',
+];
+
+const ENDED_COLUMNS = [
+  "date_part('epoch', $.dispatched_at) * 1000 as dispatched_at",
+  "date_part('epoch', $.dead_at) * 1000 as dead_at",
+  '$.dead_reason',
+  '$.claim_token',
 ];
 
 /** Pending: what the hot indexes hold. Written out alike everywhere, so that the planner recognises it. */

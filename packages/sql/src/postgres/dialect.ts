@@ -1,7 +1,7 @@
 import type { SqlDialect } from '../dialect.js';
 import { claimKeyed, claimUnkeyed, extendClaim, releaseToken } from './claim.js';
 import { findExisting, insert } from './insert.js';
-import { count, peek } from './inspect.js';
+import { backlog, count, peek } from './inspect.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
 
@@ -18,6 +18,7 @@ export const postgres: SqlDialect = {
   findReceipts,
   extendClaim,
   count,
+  backlog,
   peek,
   requeue,
   requeueWhere,

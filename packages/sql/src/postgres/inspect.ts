@@ -1,7 +1,7 @@
 import type { OutboxState, RowFilter } from '@postcommit/core';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { ALL_PENDING, rowColumns } from './columns.js';
+import { ALL_PENDING, NOW, PENDING, rowColumns } from './columns.js';
 
 const STATE: Readonly<Record<OutboxState, string>> = {
   pending: ALL_PENDING,
@@ -25,6 +25,25 @@ export function count(table: TableName): SqlStatement {
         (select count(*) from ${table} where ${STATE.dispatched})::float8 as dispatched,
         (select count(*) from ${table} where ${STATE.dead})::float8 as dead`,
     values: [],
+  };
+}
+
+/**
+ * Rows with and without a key are looked up apart, in the order of the index that holds their kind: the first is the
+ * one that waits longest, and without the order the planner counts by reading the table, dispatched rows and all.
+ */
+export function backlog(table: TableName, atMost: number | undefined): SqlStatement {
+  const pending = (kind: string): string =>
+    `select available_at from ${table} where ${PENDING} and ${kind} order by available_at, seq`;
+  const count = (kind: string): string =>
+    `(select count(*) from (${pending(kind)} limit $1::bigint) counted)`;
+  const first = (kind: string): string => `(${pending(kind)} limit 1)`;
+  return {
+    text: `
+      select
+        least($1::bigint, ${count('key is null')} + ${count('key is not null')})::float8 as pending,
+        greatest(0, date_part('epoch', ${NOW} - least(${first('key is null')}, ${first('key is not null')})) * 1000) as oldest_age_ms`,
+    values: [atMost ?? null],
   };
 }
 

@@ -1,4 +1,5 @@
 import type { RowFilter } from '@postcommit/core';
+import type { EndState } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { END_CLAIM, NOW, PENDING } from './columns.js';
@@ -57,17 +58,19 @@ export function discard(table: TableName, ids: readonly string[]): SqlStatement 
 /** A page at a time, so that no lock is held long; SKIP LOCKED, so that two sweepers share the work. */
 export function purgePage(
   table: TableName,
+  state: EndState,
   olderThan: Date | { readonly ageMs: number },
   pageSize: number,
 ): SqlStatement {
+  const endedAt = `${state}_at`;
   const cutoff =
     olderThan instanceof Date ? '$1::timestamptz' : `${NOW} - $1::float8 * interval '1 millisecond'`;
   return {
     text: `
       with old as materialized (
         select ctid from ${table}
-        where dispatched_at is not null and dispatched_at < ${cutoff}
-        order by dispatched_at
+        where ${endedAt} is not null and ${endedAt} < ${cutoff}
+        order by ${endedAt}
         limit $2::int
         for update skip locked
       ), deleted as (

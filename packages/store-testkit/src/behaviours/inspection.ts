@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type BehaviourGroup, claim, entries, entry, idsOf } from '../behaviour.js';
+import { type BehaviourGroup, claim, entries, entry, expectError, idsOf } from '../behaviour.js';
 
 export const inspection: BehaviourGroup = {
   name: 'inspection',
@@ -11,6 +11,29 @@ export const inspection: BehaviourGroup = {
       await store.markDispatched(['m1', 'm2'], token);
       await store.markDead('m3', 'no', { claimToken: token });
       expect(await store.count()).toEqual({ pending: 3, dispatched: 2, dead: 1, total: 6 });
+    },
+
+    'the backlog is what waits, and how long the first has been due': async (outbox) => {
+      const store = outbox.createStore();
+      expect(await store.backlog()).toEqual({ pending: 0, oldestPendingAgeMs: 0 });
+      const nowMs = (await outbox.now()).getTime();
+      await store.enqueue([
+        entry({ id: 'late', availableAt: new Date(nowMs - 60_000) }),
+        entry({ id: 'later', availableAt: new Date(nowMs - 120_000), key: 'k' }),
+        entry({ id: 'future', availableAt: new Date(nowMs + 600_000) }),
+      ]);
+      const backlog = await store.backlog();
+      expect(backlog.pending, 'a row that is not due waits too').toBe(3);
+      expect(backlog.oldestPendingAgeMs).toBeGreaterThanOrEqual(120_000);
+      expect(backlog.oldestPendingAgeMs).toBeLessThan(180_000);
+      expect((await store.backlog(2)).pending, 'counted up to the limit').toBe(2);
+      await store.markDispatched(['late']);
+      await store.markDead('later', 'no');
+      expect(await store.backlog(), 'what is not due has no age').toEqual({
+        pending: 1,
+        oldestPendingAgeMs: 0,
+      });
+      await expectError(store.backlog(0), 'INVALID_ARGUMENT');
     },
 
     'peeking takes no claim and changes nothing': async (outbox) => {

@@ -42,6 +42,19 @@ export const purging: BehaviourGroup = {
       expect(await store.count()).toMatchObject({ pending: 3, dead: 1 });
     },
 
+    'dead rows are deleted only where it is asked for, and only past their own age': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(4));
+      await store.markDead('m1', 'no');
+      await store.markDispatched(['m2']);
+      await outbox.advance(2 * DAY_MS);
+      await store.markDead('m3', 'no');
+      expect(await store.purgeDead({ ageMs: DAY_MS })).toBe(1);
+      expect(idsOf(await store.peek({}, 10)).sort()).toEqual(['m2', 'm3', 'm4']);
+      expect(await store.purgeDead(new Date((await outbox.now()).getTime() + DAY_MS))).toBe(1);
+      expect(await store.count()).toMatchObject({ pending: 1, dispatched: 1, dead: 0 });
+    },
+
     'more rows than a page are all deleted': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(Array.from({ length: 2_500 }, () => ({ topic: 'order.paid', payload: 1 })));
