@@ -1,9 +1,15 @@
 import type { Clock } from './clock.js';
 import { errorText } from './error-text.js';
 import { heartbeatMs } from './outbox-config.js';
+import type { OutboxRow } from './outbox-row.js';
 import type { OutboxStore } from './outbox-store.js';
 
-type Abort = (reason: Error) => void;
+/** Rows that are published in one call, and how it is aborted. */
+interface Running {
+  readonly abort: (reason: Error) => void;
+  /** Rows of the call that are still ours. */
+  held: number;
+}
 
 /**
  * Keeps the claim of one batch alive while its rows are published, and tells when it is lost. The deadline runs
@@ -14,7 +20,7 @@ export class ClaimLease {
   readonly #token: string;
   readonly #clock: Clock;
   readonly #held: Set<string>;
-  readonly #aborts = new Map<string, Abort>();
+  readonly #running = new Map<string, Running>();
   #deadlineMs: number;
   #lastFailure: unknown;
   #cancelHeartbeat: () => void;
@@ -35,20 +41,36 @@ export class ClaimLease {
     return this.#held.has(id) && this.#clock.monotonicMs() < this.#deadlineMs;
   }
 
-  /** Calls `abort` if the claim on this row is lost before `publishEnded`. */
-  publishStarted(id: string, abort: Abort): void {
-    this.#aborts.set(id, abort);
+  /** Calls `abort` if the claims on all these rows are lost before `publishEnded`. */
+  publishStarted(rows: readonly OutboxRow[], abort: (reason: Error) => void): void {
+    const running = { abort, held: rows.length };
+    for (const { id } of rows) this.#running.set(id, running);
   }
 
-  publishEnded(id: string): void {
-    this.#aborts.delete(id);
+  publishEnded(rows: readonly OutboxRow[]): void {
+    for (const { id } of rows) this.#running.delete(id);
+  }
+
+  /** Aborts every publish that runs. */
+  abortAll(reason: Error): void {
+    for (const { abort } of new Set(this.#running.values())) abort(reason);
+  }
+
+  /** No longer ours to extend: settled or given back. */
+  drop(rows: readonly OutboxRow[]): void {
+    for (const { id } of rows) this.#held.delete(id);
+  }
+
+  /** What is left of the claim, by the process's own clock. */
+  get remainingMs(): number {
+    return this.#deadlineMs - this.#clock.monotonicMs();
   }
 
   end(): void {
     this.#cancelHeartbeat();
     this.#cancelDeadline();
     this.#held.clear();
-    this.#aborts.clear();
+    this.#running.clear();
   }
 
   #scheduleHeartbeat(): () => void {
@@ -88,6 +110,9 @@ export class ClaimLease {
 
   #lose(id: string, why: string): void {
     if (!this.#held.delete(id)) return;
-    this.#aborts.get(id)?.(new Error(`the claim on row ${id} was lost: ${why}`));
+    const running = this.#running.get(id);
+    if (!running) return;
+    running.held -= 1;
+    if (running.held === 0) running.abort(new Error(`the claim on row ${id} was lost: ${why}`));
   }
 }

@@ -7,6 +7,8 @@ export type { Clock } from './clock.js';
 export { systemClock } from './clock.js';
 export type { Decision } from './decide.js';
 export { decide } from './decide.js';
+// Dispatching
+export type { DispatcherOptions } from './dispatch-engine.js';
 export type { EnqueueOptions, NewRow, OutboxSchemas } from './enqueue.js';
 export { EnqueuePipeline } from './enqueue.js';
 export type { HttpResponse } from './error-from-response.js';
@@ -29,14 +31,18 @@ export { Pool } from './modules/pool.js';
 export type { Token } from './modules/token.js';
 export { nameToken } from './modules/token.js';
 export type { OutboxConfig } from './outbox-config.js';
-// Dispatching
-export type { DispatcherOptions, DispatchSummary } from './outbox-dispatcher.js';
+export type { DispatchSummary } from './outbox-dispatcher.js';
 export { OutboxDispatcher } from './outbox-dispatcher.js';
 // Modules
-export type { OutboxModuleOptions } from './outbox-module.js';
+export type { OutboxHooks, OutboxModuleOptions } from './outbox-module.js';
 export { OutboxModule } from './outbox-module.js';
 // Publishers
-export type { PublishContext, PublishFunction } from './outbox-publisher.js';
+export type {
+  PublishBatchContext,
+  PublishContext,
+  PublishFunction,
+  PublishResult,
+} from './outbox-publisher.js';
 export { OutboxPublisher } from './outbox-publisher.js';
 export type {
   DeadReason,
@@ -64,6 +70,8 @@ export {
   OutboxStore,
   TransactionalOutboxStore,
 } from './outbox-store.js';
+export type { WorkerHealth, WorkerOptions } from './outbox-worker.js';
+export { OutboxWorker } from './outbox-worker.js';
 export type { Outcome } from './outcome.js';
 export { attemptsOf } from './outcome.js';
 export type { OutboxRoute } from './publisher-routes.js';
@@ -74,3 +82,4 @@ export { backoffDelayMs } from './retry-policy.js';
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js';
 export type { Uuidv7Options } from './uuidv7.js';
 export { createUuidv7 } from './uuidv7.js';
+export type { WorkerConfig } from './worker-config.js';

@@ -1,23 +1,72 @@
+import { OutboxDriver, OutboxWakeup } from './capabilities.js';
 import { type EnqueueOptions, EnqueuePipeline } from './enqueue.js';
 import { OutboxError } from './errors.js';
 import { OutboxInterceptors } from './interceptors.js';
-import { type Module, optional, type Provider, provideFactory } from './modules/module.js';
+import { type Lifecycle, Lifecycles } from './modules/lifecycle.js';
+import {
+  type Contribution,
+  contributeFactory,
+  type Module,
+  optional,
+  type Provider,
+  provideFactory,
+} from './modules/module.js';
 import { type OutboxConfig, resolveConfig } from './outbox-config.js';
 import { OutboxDispatcher } from './outbox-dispatcher.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
-import { OutboxSignals } from './outbox-signals.js';
+import { type OutboxSignalListener, OutboxSignals } from './outbox-signals.js';
 import { OutboxStore } from './outbox-store.js';
+import { OutboxWorker } from './outbox-worker.js';
 import { OutboxRoutes, RoutedPublisher } from './publisher-routes.js';
+import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
+
+/** Called for alerts, each after what it tells is in the table. A hook that fails never holds up a row. */
+export interface OutboxHooks {
+  /** A row failed for the first time and will be tried again. */
+  readonly onFirstFailure?: OutboxSignalListener<'firstFailure'>;
+  readonly onDead?: OutboxSignalListener<'dead'>;
+  /** The worker saw at least `threshold` pending rows; again only after there were less. */
+  readonly onBacklog?: { readonly threshold: number; readonly notify: OutboxSignalListener<'backlog'> };
+}
 
 export interface OutboxModuleOptions
   extends Partial<OutboxConfig>,
+    Omit<Partial<WorkerConfig>, 'backlogThreshold'>,
+    OutboxHooks,
     Pick<EnqueueOptions, 'schemas' | 'maxPayloadBytes'> {
   /** Short for a preference that binds `OutboxPublisher`. */
   readonly publisher?: OutboxPublisher | PublishFunction | undefined;
+  /** False in a process that only enqueues: `app.start()` then runs no worker. Default true. */
+  readonly worker?: boolean;
 }
 
+/** What the dispatcher and the worker are made of. */
+const ENGINE = [
+  OutboxStore,
+  optional(OutboxPublisher),
+  OutboxRoutes,
+  OutboxInterceptors,
+  EnqueuePipeline,
+  OutboxSignals,
+] as const;
+
+/** The worker runs unless something else drives the dispatcher. */
+const WORKER_LIFECYCLE: Contribution<Lifecycle> = contributeFactory(
+  Lifecycles,
+  [OutboxWorker, optional(OutboxDriver)],
+  (worker, driver) => ({
+    name: 'OutboxWorker',
+    start: () => {
+      if (!driver) worker.start();
+    },
+    stop: async (options) => {
+      await worker.stop(options);
+    },
+  }),
+);
+
 /**
- * The heart of every line-up: the enqueue pipeline and the dispatcher. Compose it with one store module.
+ * The heart of every line-up: the enqueue pipeline, the dispatcher and the worker. Compose it with one store module.
  * It is a module itself, with all defaults; `forRoot` takes options.
  */
 export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Module } = {
@@ -26,18 +75,28 @@ export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Mo
 };
 
 function outboxModule(options: OutboxModuleOptions): Module {
-  const { publisher, schemas, maxPayloadBytes, ...config } = options;
+  const { publisher, worker = true, schemas, maxPayloadBytes, ...rest } = options;
+  const { onFirstFailure, onDead, onBacklog, ...both } = rest;
+  const { pollIntervalMs, batchesInFlight, maxBytesInFlight, ...config } = both;
   const enqueuing = {
     ...(schemas && { schemas }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
   };
+  const working = {
+    ...both,
+    ...(onBacklog && { backlogThreshold: onBacklog.threshold }),
+  };
   // Refuses nonsense here, where it was written, not when the first entry comes.
   resolveConfig(config);
+  resolveWorkerConfig(working);
   new EnqueuePipeline(enqueuing);
   return {
     name: 'OutboxModule',
     provides: [
-      { provide: OutboxSignals, useFactory: () => new OutboxSignals() },
+      {
+        provide: OutboxSignals,
+        useFactory: () => signalsWith(options),
+      },
       provideFactory(
         EnqueuePipeline,
         [OutboxInterceptors],
@@ -45,13 +104,39 @@ function outboxModule(options: OutboxModuleOptions): Module {
       ),
       provideFactory(
         OutboxDispatcher,
-        [OutboxStore, optional(OutboxPublisher), OutboxRoutes, OutboxInterceptors, EnqueuePipeline],
-        (store, bound, routes, interceptors, pipeline) =>
-          new OutboxDispatcher(store, withRoutes(bound, routes), { ...config, interceptors, pipeline }),
+        ENGINE,
+        (store, bound, routes, interceptors, pipeline, signals) =>
+          new OutboxDispatcher(store, withRoutes(bound, routes), {
+            ...config,
+            interceptors,
+            pipeline,
+            signals,
+          }),
+      ),
+      provideFactory(
+        OutboxWorker,
+        [...ENGINE, optional(OutboxWakeup)],
+        (store, bound, routes, interceptors, pipeline, signals, wakeup) =>
+          new OutboxWorker(store, withRoutes(bound, routes), {
+            ...working,
+            interceptors,
+            pipeline,
+            signals,
+            wakeup,
+          }),
       ),
       ...publisherProvider(publisher),
     ],
+    contributes: worker ? [WORKER_LIFECYCLE] : [],
   };
+}
+
+function signalsWith({ onFirstFailure, onDead, onBacklog }: OutboxHooks): OutboxSignals {
+  const signals = new OutboxSignals();
+  if (onFirstFailure) signals.on('firstFailure', onFirstFailure);
+  if (onDead) signals.on('dead', onDead);
+  if (onBacklog) signals.on('backlog', onBacklog.notify);
+  return signals;
 }
 
 function publisherProvider(publisher: OutboxPublisher | PublishFunction | undefined): Provider[] {
@@ -63,7 +148,7 @@ function withRoutes(publisher: OutboxPublisher | undefined, routes: OutboxRoutes
   if (!publisher && routes.items.length === 0) {
     throw new OutboxError(
       'MISSING_BINDING',
-      'OutboxPublisher is not bound, so OutboxDispatcher has nowhere to send rows: use OutboxModule.forRoot({ publisher }), compose a publisher module, or add preferences: [{ provide: OutboxPublisher, useClass: … }]',
+      'OutboxPublisher is not bound, so there is nowhere to send rows: use OutboxModule.forRoot({ publisher }), compose a publisher module, or add preferences: [{ provide: OutboxPublisher, useClass: … }]; an application that only enqueues says OutboxModule.forRoot({ worker: false })',
     );
   }
   if (routes.items.length === 0 && publisher) return publisher;

@@ -1,7 +1,6 @@
 import type { ClaimLease } from './claim-lease.js';
 import type { Clock } from './clock.js';
 import { TransientError } from './errors.js';
-import type { PublishStep } from './interceptors.js';
 import type { PublishContext } from './outbox-publisher.js';
 import type { OutboxRow } from './outbox-row.js';
 import type { PublishSlots } from './publish-slots.js';
@@ -16,26 +15,26 @@ export interface PublishBounds {
 }
 
 /** How a publish ended; `keepsSlot` when the publisher still runs and gives the slot back itself. */
-export type PublishEnd =
-  | { readonly published: true; readonly keepsSlot: false }
+export type PublishEnd<T> =
+  | { readonly published: true; readonly value: T; readonly keepsSlot: false }
   | { readonly published: false; readonly error: unknown; readonly keepsSlot: boolean };
 
 /**
- * Publishes a row and ends, at the latest, when the time is up or the claim is lost. A publisher that goes on
- * after its signal aborted keeps its slot until it has ended. Never rejects.
+ * Publishes rows in one call and ends, at the latest, when the time is up or the claim on all of them is lost. A
+ * publisher that goes on after its signal aborted keeps its slot until it has ended. Never rejects.
  */
-export function publishBounded(
-  row: OutboxRow,
-  publish: PublishStep,
+export function publishBounded<T>(
+  rows: readonly [OutboxRow, ...OutboxRow[]],
+  publish: (context: PublishContext) => Promise<T>,
   bounds: PublishBounds,
-): Promise<PublishEnd> {
+): Promise<PublishEnd<T>> {
   const { lease, timeouts } = bounds;
-  const context = new LazyPublishContext(row.attempts + 1);
+  const context = new LazyPublishContext(rows[0].attempts + 1);
   return new Promise((resolve) => {
     let straggler: Straggler | undefined;
     const giveUp = (error: Error): void => {
       timeouts.end(running);
-      lease.publishEnded(row.id);
+      lease.publishEnded(rows);
       straggler = new Straggler(bounds);
       context.abort(error);
       resolve({ published: false, error, keepsSlot: true });
@@ -43,27 +42,27 @@ export function publishBounded(
     const running = timeouts.start(() =>
       giveUp(new TransientError(`publish took longer than ${timeouts.timeoutMs} ms`)),
     );
-    lease.publishStarted(row.id, giveUp);
-    const ended = (end: PublishEnd): void => {
+    lease.publishStarted(rows, giveUp);
+    const ended = (end: PublishEnd<T>): void => {
       if (straggler) {
         straggler.ended();
         return;
       }
       timeouts.end(running);
-      lease.publishEnded(row.id);
+      lease.publishEnded(rows);
       resolve(end);
     };
-    started(publish, row, context).then(
-      () => ended({ published: true, keepsSlot: false }),
+    started(publish, context).then(
+      (value) => ended({ published: true, value, keepsSlot: false }),
       (error: unknown) => ended({ published: false, error, keepsSlot: false }),
     );
   });
 }
 
-/** What throws before it has a promise to reject fails its row and nothing else; what gives no promise is done. */
-function started(publish: PublishStep, row: OutboxRow, context: PublishContext): Promise<void> {
+/** What throws before it has a promise to reject fails its rows and nothing else; what gives no promise is done. */
+function started<T>(publish: (context: PublishContext) => Promise<T>, context: PublishContext): Promise<T> {
   try {
-    return Promise.resolve(publish(row, context));
+    return Promise.resolve(publish(context));
   } catch (error) {
     return Promise.reject(error);
   }

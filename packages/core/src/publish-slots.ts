@@ -7,6 +7,7 @@ export class PublishSlots {
   readonly #waiting: Array<(granted: boolean) => void> = [];
   #taken = 0;
   #overdue = 0;
+  #isClosed = false;
 
   constructor(size: number) {
     this.#size = size;
@@ -17,9 +18,9 @@ export class PublishSlots {
     return this.#overdue === this.#size;
   }
 
-  /** False when no slot can come free, because all are stuck. */
+  /** False when no slot can come free, because all are stuck, or when nothing is to start any more. */
   acquire(): boolean | Promise<boolean> {
-    if (this.stuck) return false;
+    if (this.stuck || this.#isClosed) return false;
     if (this.#taken < this.#size) {
       this.#taken += 1;
       return true;
@@ -29,7 +30,17 @@ export class PublishSlots {
 
   markOverdue(): void {
     this.#overdue += 1;
-    if (this.stuck) for (const refuse of this.#waiting.splice(0)) refuse(false);
+    if (this.stuck) this.#refuseAll();
+  }
+
+  /** Nothing starts until `open`; what runs goes on. */
+  close(): void {
+    this.#isClosed = true;
+    this.#refuseAll();
+  }
+
+  open(): void {
+    this.#isClosed = false;
   }
 
   release({ overdue }: { overdue: boolean }): void {
@@ -37,5 +48,9 @@ export class PublishSlots {
     const grant = this.#waiting.shift();
     if (grant) grant(true);
     else this.#taken -= 1;
+  }
+
+  #refuseAll(): void {
+    for (const refuse of this.#waiting.splice(0)) refuse(false);
   }
 }

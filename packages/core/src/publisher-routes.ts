@@ -32,14 +32,25 @@ export class RoutedPublisher extends OutboxPublisher {
     this.#routes = [...routes];
   }
 
+  /** Who publishes this row; undefined where no route matches. */
+  publisherOf(row: OutboxRow): OutboxPublisher | undefined {
+    return this.#routes.find((route) => route.matches(row))?.publisher;
+  }
+
   async publish(row: OutboxRow, context: PublishContext): Promise<void> {
-    const route = this.#routes.find((candidate) => candidate.matches(row));
-    if (!route) {
+    const publisher = this.publisherOf(row);
+    if (!publisher) {
       const names = this.#routes.map(({ name }) => name).join(', ');
       throw new PermanentError(`no route for topic '${row.topic}'; the routes are: ${names}`);
     }
-    await route.publisher.publish(row, context);
+    await publisher.publish(row, context);
   }
+}
+
+/** Who publishes a row in the end, so that rows of one route can go out in one call. */
+export function finalPublisher(publisher: OutboxPublisher, row: OutboxRow): OutboxPublisher {
+  const next = publisher instanceof RoutedPublisher ? publisher.publisherOf(row) : undefined;
+  return next ? finalPublisher(next, row) : publisher;
 }
 
 /**

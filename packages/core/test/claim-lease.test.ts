@@ -1,7 +1,7 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import { ClaimLease } from '../src/claim-lease.js';
-import { type CountingClock, deferred, openOutbox } from './outbox-fixture.js';
+import { type CountingClock, deferred, openOutbox, rowWith } from './outbox-fixture.js';
 
 /** Answers `extendClaim` as the test says, and remembers what it was asked. */
 class ExtendingStore extends MemoryOutboxStore {
@@ -39,8 +39,8 @@ describe('ClaimLease', () => {
     const { clock, store, lease } = openLease(['a', 'b']);
     store.answer = async () => ['b'];
     const aborted: string[] = [];
-    lease.publishStarted('a', ({ message }) => aborted.push(message));
-    lease.publishStarted('b', ({ message }) => aborted.push(message));
+    lease.publishStarted([rowWith({ id: 'a' })], ({ message }) => aborted.push(message));
+    lease.publishStarted([rowWith({ id: 'b' })], ({ message }) => aborted.push(message));
     await clock.advance(100);
     expect(aborted).toEqual(['the claim on row a was lost: another dispatcher took it, or it was requeued']);
     expect([lease.holds('a'), lease.holds('b')]).toEqual([false, true]);
@@ -53,8 +53,8 @@ describe('ClaimLease', () => {
     const { clock, store, lease } = openLease(['a']);
     store.answer = async () => [];
     const aborted: string[] = [];
-    lease.publishStarted('a', ({ message }) => aborted.push(message));
-    lease.publishEnded('a');
+    lease.publishStarted([rowWith({ id: 'a' })], ({ message }) => aborted.push(message));
+    lease.publishEnded([rowWith({ id: 'a' })]);
     await clock.advance(100);
     expect(aborted).toEqual([]);
     lease.end();
@@ -72,7 +72,7 @@ describe('ClaimLease', () => {
     const { clock, store, lease } = openLease(['a']);
     store.answer = () => deferred().promise.then(() => []);
     const aborted: string[] = [];
-    lease.publishStarted('a', ({ message }) => aborted.push(message));
+    lease.publishStarted([rowWith({ id: 'a' })], ({ message }) => aborted.push(message));
     await clock.advance(299);
     expect(lease.holds('a')).toBe(true);
     await clock.advance(1);
@@ -86,7 +86,7 @@ describe('ClaimLease', () => {
     const firstAnswer = deferred();
     store.answer = (ids, call) => (call === 1 ? firstAnswer.promise.then(() => ids) : Promise.resolve(ids));
     const aborted: string[] = [];
-    lease.publishStarted('a', ({ message }) => aborted.push(message));
+    lease.publishStarted([rowWith({ id: 'a' })], ({ message }) => aborted.push(message));
     await clock.advance(450);
     firstAnswer.resolve();
     await clock.advance(1);

@@ -5,10 +5,12 @@ import {
   VirtualClock,
 } from '@postcommit/store-memory';
 import { afterEach, expect } from 'vitest';
+import type { DispatcherOptions } from '../src/dispatch-engine.js';
 import type { OutboxErrorCode } from '../src/errors.js';
-import { type DispatcherOptions, OutboxDispatcher } from '../src/outbox-dispatcher.js';
+import { OutboxDispatcher } from '../src/outbox-dispatcher.js';
 import type { OutboxPublisher, PublishFunction } from '../src/outbox-publisher.js';
 import type { OutboxRow } from '../src/outbox-row.js';
+import { OutboxWorker, type WorkerOptions } from '../src/outbox-worker.js';
 
 /** A virtual clock that can tell how many timers wait. */
 export class CountingClock extends VirtualClock {
@@ -48,6 +50,7 @@ export interface OutboxFixture<Store extends MemoryOutboxStore> {
   readonly clock: CountingClock;
   readonly store: Store;
   dispatcher(publisher: OutboxPublisher | PublishFunction, options?: DispatcherOptions): OutboxDispatcher;
+  worker(publisher: OutboxPublisher | PublishFunction, options?: WorkerOptions): OutboxWorker;
   /** The row as it is stored now. */
   row(id: string): Promise<OutboxRow>;
 }
@@ -76,6 +79,7 @@ export function openOutbox<Store extends MemoryOutboxStore = MemoryOutboxStore>(
     store,
     dispatcher: (publisher, dispatcherOptions) =>
       new OutboxDispatcher(store, publisher, { clock, ...dispatcherOptions }),
+    worker: (publisher, workerOptions) => new OutboxWorker(store, publisher, { clock, ...workerOptions }),
     row: async (id) => {
       const found = (await store.peek({}, 1_000)).find((row) => row.id === id);
       if (!found) throw new Error(`no row ${id}`);

@@ -8,7 +8,9 @@ import { OutboxDispatcher } from '../src/outbox-dispatcher.js';
 import { OutboxModule } from '../src/outbox-module.js';
 import { OutboxPublisher } from '../src/outbox-publisher.js';
 import type { OutboxRow } from '../src/outbox-row.js';
+import { OutboxSignals } from '../src/outbox-signals.js';
 import { OutboxStore } from '../src/outbox-store.js';
+import { OutboxWorker } from '../src/outbox-worker.js';
 import { OutboxRoutes } from '../src/publisher-routes.js';
 import { refusal } from './outbox-fixture.js';
 
@@ -40,7 +42,14 @@ describe('OutboxModule with OutboxMemoryModule', () => {
   test('binds one store under both tokens', () => {
     const app = composeModules([OutboxModule, OutboxMemoryModule]);
     expect(app.get(OutboxStore)).toBe(app.get(MemoryOutboxStore));
-    expect(app.tokens).toEqual([EnqueuePipeline, OutboxDispatcher, MemoryOutboxStore, OutboxStore]);
+    expect(app.tokens).toEqual([
+      OutboxSignals,
+      EnqueuePipeline,
+      OutboxDispatcher,
+      OutboxWorker,
+      MemoryOutboxStore,
+      OutboxStore,
+    ]);
   });
 
   test('the bare module takes its publisher from a preference', async () => {

@@ -1,0 +1,225 @@
+import { BatchQueue } from './batch-queue.js';
+import { ClaimLease } from './claim-lease.js';
+import { condemned, undecodable } from './condemned.js';
+import { outcomeOfError } from './decide.js';
+import type { DispatchEngine } from './dispatch-engine.js';
+import type { DispatchSummary } from './outbox-dispatcher.js';
+import type { OutboxPublisher, PublishResult } from './outbox-publisher.js';
+import type { OutboxRow } from './outbox-row.js';
+import type { Outcome } from './outcome.js';
+import { type PublishBounds, publishBounded } from './publish-bounded.js';
+import { PublishTimeouts } from './publish-timeouts.js';
+import { finalPublisher } from './publisher-routes.js';
+import { type EndedRow, settleBatch, summarise, tellEnds } from './settle-batch.js';
+
+type Group = [OutboxRow, ...OutboxRow[]];
+
+/** Rows claimed together, on their way to the publisher and back to the store. */
+export class ClaimedBatch {
+  readonly rows: readonly OutboxRow[];
+  readonly #engine: DispatchEngine;
+  readonly #token: string;
+  readonly #queue: BatchQueue;
+  readonly #lease: ClaimLease;
+  readonly #bounds: PublishBounds;
+  /** Rows whose publish has begun and not ended. */
+  readonly #running = new Set<OutboxRow>();
+  /** Rows that were left to their publisher: nothing is recorded for them, their claims expire. */
+  readonly #abandoned = new Set<OutboxRow>();
+  #ended: EndedRow[] = [];
+  #hasRun = false;
+  #mayRetrySettle = false;
+
+  constructor(engine: DispatchEngine, token: string, rows: readonly OutboxRow[], sentAtMs: number) {
+    const { store, clock, slots, config } = engine;
+    this.rows = rows;
+    this.#engine = engine;
+    this.#token = token;
+    this.#queue = new BatchQueue(rows);
+    this.#lease = new ClaimLease(
+      store,
+      token,
+      rows.map(({ id }) => id),
+      sentAtMs,
+      clock,
+    );
+    const timeouts = new PublishTimeouts(clock, config.publishTimeoutMs);
+    this.#bounds = { lease: this.#lease, timeouts, slots, clock };
+  }
+
+  /**
+   * Publishes every row and records what became of each. With `keepTrying`, a settle that fails is repeated for as
+   * long as the claim lives: what was published is then not published again.
+   */
+  async run({ keepTrying = false } = {}): Promise<DispatchSummary> {
+    this.#hasRun = true;
+    this.#mayRetrySettle = keepTrying;
+    let settled: readonly string[] = [];
+    try {
+      await this.#publishAll();
+    } finally {
+      // A crash before this line publishes the batch again; it can never lose it.
+      settled = await this.#settle();
+    }
+    const summary = summarise(this.rows.length, this.#ended, settled);
+    tellEnds(this.#engine.signals, this.#ended, settled);
+    this.#ended = [];
+    this.#engine.signals.tell('batch', summary);
+    return summary;
+  }
+
+  /** Nothing more starts, and what has not started is given back at once. Gives the ids that could not be. */
+  async giveBackUnstarted(): Promise<string[]> {
+    const rows = this.#queue.clear();
+    if (rows.length === 0) return [];
+    this.#lease.drop(rows);
+    const ids = rows.map(({ id }) => id);
+    return this.#engine.store.release(ids, this.#token).then(
+      () => [],
+      // Unreachable: their claims expire by themselves.
+      () => ids,
+    );
+  }
+
+  /** Aborts what is being published and records nothing for it. Its claims are left to expire, never released. */
+  abandonRunning(reason: Error): string[] {
+    for (const row of this.#running) this.#abandoned.add(row);
+    this.#lease.abortAll(reason);
+    return [...this.#abandoned].map(({ id }) => id);
+  }
+
+  /** Stops repeating a settle that fails. Gives the ids of what is known but not recorded. */
+  giveUpSettling(): string[] {
+    this.#mayRetrySettle = false;
+    return this.#ended.map(({ row }) => row.id);
+  }
+
+  /** For a batch that may never have been run: gives everything back. */
+  async close(): Promise<void> {
+    if (this.#hasRun) return;
+    await this.giveBackUnstarted();
+    this.#lease.end();
+  }
+
+  async #settle(): Promise<readonly string[]> {
+    this.#bounds.timeouts.stop();
+    const retryForMs = (): number => (this.#mayRetrySettle ? this.#lease.remainingMs : 0);
+    try {
+      return await settleBatch(this.#engine, this.#token, this.#ended, retryForMs);
+    } finally {
+      this.#lease.end();
+    }
+  }
+
+  /** As many lanes as may publish at once share the rows. What none of them could start is given back. */
+  async #publishAll(): Promise<void> {
+    const lanes = Math.min(this.#engine.config.concurrency, this.rows.length);
+    await Promise.all(Array.from({ length: lanes }, () => this.#runLane()));
+    for (const row of this.#queue.clear()) this.#end(row, released(row));
+  }
+
+  /** Publishes one row or group after another, in order, as long as it has a slot and there are some that may start. */
+  async #runLane(): Promise<void> {
+    const { slots } = this.#engine;
+    if (!(await slots.acquire())) return;
+    for (let row = this.#queue.take(); row; row = this.#queue.take()) {
+      const publisher = finalPublisher(this.#engine.publisher, row);
+      const keepsSlot = publisher.publishBatch
+        ? await this.#publishGroup(publisher, row)
+        : await this.#publishOne(row);
+      // A publisher that does not end keeps our slot; we go on when it ends after all, or with another one.
+      if (keepsSlot && !(await slots.acquire())) return;
+    }
+    slots.release({ overdue: false });
+  }
+
+  /** Whether the publisher still runs, and so keeps the slot. */
+  async #publishOne(row: OutboxRow): Promise<boolean> {
+    const before = this.#verdictBefore(row);
+    // Awaiting what is no Promise would cost every row a turn of the queue.
+    const verdict: Outcome | undefined = before instanceof Promise ? await before : before;
+    const unpublished = verdict ?? (this.#lease.holds(row.id) ? undefined : released(row));
+    if (unpublished) {
+      this.#end(row, unpublished);
+      return false;
+    }
+    this.#running.add(row);
+    const end = await publishBounded([row], (context) => this.#engine.publish(row, context), this.#bounds);
+    this.#end(row, end.published ? dispatched(row) : this.#failure(end.error, row));
+    return end.keepsSlot;
+  }
+
+  /** The same for all rows that can go out with this one. */
+  async #publishGroup(publisher: OutboxPublisher, first: OutboxRow): Promise<boolean> {
+    const group = await this.#fitToPublish(
+      this.#queue.takeAlong(first, (row) => finalPublisher(this.#engine.publisher, row) === publisher),
+    );
+    if (!isGroup(group)) return false;
+    for (const row of group) this.#running.add(row);
+    const publish = this.#engine.publishGroup;
+    const end = await publishBounded(group, (context) => publish(publisher, group, context), this.#bounds);
+    for (const [place, row] of group.entries()) {
+      const result: PublishResult | undefined = end.published
+        ? end.value[place]
+        : { status: 'rejected', reason: end.error };
+      this.#end(row, this.#groupOutcome(row, result));
+    }
+    return end.keepsSlot;
+  }
+
+  /** Ends the rows that must not be published. A row that is turned away turns away those of its key behind it. */
+  async #fitToPublish(rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
+    const fit: OutboxRow[] = [];
+    for (const row of rows) {
+      const verdict =
+        (await this.#verdictBefore(row)) ?? (this.#lease.holds(row.id) ? undefined : released(row));
+      if (verdict) this.#end(row, verdict);
+      else fit.push(row);
+    }
+    return fit;
+  }
+
+  /** Only the unbroken beginning of a key counts: what was sent past a failed row is sent again after it. */
+  #groupOutcome(row: OutboxRow, result: PublishResult | undefined): Outcome {
+    if (this.#queue.isHeldBack(row)) return released(row);
+    return result?.status === 'fulfilled' ? dispatched(row) : this.#failure(result?.reason, row);
+  }
+
+  #end(row: OutboxRow, outcome: Outcome): void {
+    this.#running.delete(row);
+    this.#queue.ended(row, outcome);
+    if (!this.#abandoned.has(row)) this.#ended.push({ row, outcome });
+  }
+
+  /** What becomes of a row before anything is published; a Promise only where a schema has to be asked. */
+  #verdictBefore(row: OutboxRow): Outcome | undefined | Promise<Outcome | undefined> {
+    if (this.#queue.isHeldBack(row)) return released(row);
+    const { config, pipeline } = this.#engine;
+    return condemned(row, config) ?? (pipeline.hasSchema(row.topic) ? this.#misfit(row) : undefined);
+  }
+
+  async #misfit(row: OutboxRow): Promise<Outcome | undefined> {
+    try {
+      const problem = await this.#engine.pipeline.schemaProblem(row.topic, row.payload);
+      return problem === undefined ? undefined : undecodable(row, `payload: ${problem}`);
+    } catch (error) {
+      return this.#failure(error, row);
+    }
+  }
+
+  #failure(error: unknown, row: OutboxRow): Outcome {
+    return outcomeOfError(error, row, this.#engine.config, this.#engine.random);
+  }
+}
+
+function dispatched({ id }: OutboxRow): Outcome {
+  return { id, kind: 'dispatched' };
+}
+
+function released({ id }: OutboxRow): Outcome {
+  return { id, kind: 'released' };
+}
+
+function isGroup(rows: readonly OutboxRow[]): rows is Group {
+  return rows.length > 0;
+}

@@ -1,0 +1,95 @@
+import { ClaimedBatch } from './claimed-batch.js';
+import { type Clock, systemClock } from './clock.js';
+import { EnqueuePipeline } from './enqueue.js';
+import { OutboxError } from './errors.js';
+import { intercept, type OutboxInterceptor, type PublishStep } from './interceptors.js';
+import { assertPublishFitsClaim, type OutboxConfig, resolveConfig } from './outbox-config.js';
+import type { DispatchSummary } from './outbox-dispatcher.js';
+import { type OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
+import { OutboxSignals } from './outbox-signals.js';
+import type { OutboxStore } from './outbox-store.js';
+import { contextOf, type PublishGroup, publishGroupWith } from './publish-group.js';
+import { PublishSlots } from './publish-slots.js';
+import type { Random } from './retry-policy.js';
+
+export interface DispatcherOptions extends Partial<OutboxConfig> {
+  /** Knows the schemas that rows are checked against before they are published. */
+  readonly pipeline?: EnqueuePipeline;
+  readonly interceptors?: Iterable<OutboxInterceptor>;
+  /** Where it tells what became of rows. */
+  readonly signals?: OutboxSignals;
+  /** For tests. */
+  readonly clock?: Clock;
+  /** For tests. Jitter draws from it. */
+  readonly random?: Random;
+}
+
+/** What the dispatcher and the worker share: everything that a batch of claimed rows needs on its way. */
+export class DispatchEngine {
+  readonly store: OutboxStore;
+  readonly config: OutboxConfig;
+  readonly publisher: OutboxPublisher;
+  readonly pipeline: EnqueuePipeline;
+  readonly signals: OutboxSignals;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly slots: PublishSlots;
+  readonly publish: PublishStep;
+  readonly publishGroup: PublishGroup;
+  readonly #interceptors: readonly OutboxInterceptor[];
+
+  constructor(
+    store: OutboxStore,
+    publisher: OutboxPublisher | PublishFunction,
+    options: DispatcherOptions = {},
+  ) {
+    const { pipeline, interceptors, signals, clock, random, ...config } = options;
+    this.store = store;
+    this.config = resolveConfig(config);
+    assertPublishFitsClaim(this.config, store.claimTimeoutMs);
+    this.publisher = toPublisher(publisher);
+    this.pipeline = pipeline ?? new EnqueuePipeline();
+    this.signals = signals ?? new OutboxSignals();
+    this.clock = clock ?? systemClock;
+    this.random = random ?? Math.random;
+    this.slots = new PublishSlots(this.config.concurrency);
+    this.#interceptors = [...(interceptors ?? [])];
+    this.publish = this.#intercepted();
+    this.publishGroup = publishGroupWith(this.#interceptors);
+  }
+
+  /** Undefined when no row is due. */
+  async claim(limit: number): Promise<ClaimedBatch | undefined> {
+    this.#assertNotStuck();
+    // Taken before the claim is sent, so that our deadline passes before the database's does.
+    const sentAtMs = this.clock.monotonicMs();
+    const rows = await this.store.fetchPending(limit);
+    const token = rows[0]?.claimToken;
+    if (token === undefined) return undefined;
+    for (const row of rows) if (row.retakes > 0) this.signals.tell('retaken', { row });
+    return new ClaimedBatch(this, token, rows, sentAtMs);
+  }
+
+  /** Runs `work` inside the interceptors of `dispatch`. */
+  dispatch(limit: number, work: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary> {
+    const layers = this.#interceptors.map((interceptor) => interceptor.dispatch?.bind(interceptor));
+    return intercept(layers, work)(limit);
+  }
+
+  #intercepted(): PublishStep {
+    const { publisher } = this;
+    const layers = this.#interceptors.flatMap((interceptor) => interceptor.publish?.bind(interceptor) ?? []);
+    if (layers.length === 0) return (row, context) => publisher.publish(row, context);
+    const publish = intercept(layers, (row, context) => publisher.publish(row, context));
+    return (row, context) => publish(row, contextOf(row, context));
+  }
+
+  /** Claiming rows that nothing can publish would only hold them back from other dispatchers. */
+  #assertNotStuck(): void {
+    if (!this.slots.stuck) return;
+    throw new OutboxError(
+      'PUBLISHER_STUCK',
+      `all ${this.config.concurrency} publishes that may run at once timed out and have not ended; the publisher must end when context.signal aborts`,
+    );
+  }
+}

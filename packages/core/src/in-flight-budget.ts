@@ -1,0 +1,47 @@
+import type { OutboxRow } from './outbox-row.js';
+
+/** What a row is taken to weigh before any was seen: a first batch of a thousand fits the default budget. */
+const UNSEEN_ROW_BYTES = 64 * 1024;
+/** How much the latest batch counts in the average. */
+const LATEST_WEIGHT = 0.5;
+
+/**
+ * Bounds the memory that claimed rows take. The weight of rows is known only after they were claimed, so that the
+ * number to claim follows the average of those before.
+ */
+export class InFlightBudget {
+  readonly #maxBytes: number;
+  #rowBytes = UNSEEN_ROW_BYTES;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** How many rows may be claimed now; 0 when none. */
+  room(wanted: number): number {
+    const left = this.#maxBytes - this.#bytes;
+    if (left <= 0) return 0;
+    // One row must always fit, however large: it would wait for ever otherwise.
+    return Math.min(wanted, Math.max(1, Math.floor(left / this.#rowBytes)));
+  }
+
+  /** Gives the way to take it off again. */
+  add(rows: readonly OutboxRow[]): () => void {
+    const bytes = rows.reduce((sum, { payload }) => sum + roughBytes(payload), 0);
+    this.#rowBytes += LATEST_WEIGHT * (Math.max(1, bytes / rows.length) - this.#rowBytes);
+    this.#bytes += bytes;
+    return () => {
+      this.#bytes -= bytes;
+    };
+  }
+}
+
+/** What a value parsed from JSON weighs, about: characters of text, a few bytes for everything else. */
+function roughBytes(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  let bytes = 16;
+  for (const [name, member] of Object.entries(value)) bytes += name.length + roughBytes(member);
+  return bytes;
+}

@@ -1,0 +1,267 @@
+import { BacklogWatch } from './backlog-watch.js';
+import type { OutboxWakeup } from './capabilities.js';
+import type { ClaimedBatch } from './claimed-batch.js';
+import { DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
+import { errorText } from './error-text.js';
+import { OutboxError } from './errors.js';
+import { InFlightBudget } from './in-flight-budget.js';
+import type { StopOptions } from './modules/lifecycle.js';
+import { nameToken } from './modules/token.js';
+import type { OutboxPublisher, PublishFunction } from './outbox-publisher.js';
+import type { OutboxSignals } from './outbox-signals.js';
+import type { OutboxStore } from './outbox-store.js';
+import { PollPace } from './poll-pace.js';
+import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
+
+export interface WorkerOptions extends DispatcherOptions, Partial<WorkerConfig> {
+  /** Wakes the worker when rows were enqueued elsewhere. Without one it polls, and hears of its own process's. */
+  readonly wakeup?: OutboxWakeup | undefined;
+}
+
+export interface WorkerHealth {
+  /** `down`: the store did not answer the last time it was asked. */
+  readonly status: 'up' | 'down' | 'stopped';
+  /** Since the last poll that the store answered; absent before the first. */
+  readonly lastPollAgeMs?: number;
+  /** How long the row that waits longest has been due; absent when the store does not answer. */
+  readonly oldestPendingAgeMs?: number;
+  /** Rows that are claimed here and not settled. */
+  readonly rowsInFlight: number;
+  /** Whether hints of other processes arrive; where not, the worker polls. */
+  readonly isListening: boolean;
+  readonly error?: string;
+}
+
+const DEFAULT_GRACE_MS = 10_000;
+/** What a stop allows for recording what was published, after the grace for publishing. */
+const SETTLE_GRACE_MS = 5_000;
+/** The waits while the store can't be reached: full jitter, doubling. */
+const FIRST_TROUBLE_MS = 100;
+const LONGEST_TROUBLE_MS = 5_000;
+
+/**
+ * The continuous loop: claims due rows, publishes them and records what became of each, until it is stopped.
+ *
+ * One claim is sent at a time; the batch it brings then goes its own way (`ClaimedBatch`), and the next claim follows
+ * while there is room. When the database goes away in the middle of a batch, its publishes go on and its settle is
+ * repeated while the claim lives; claims are tried again with growing waits. What could not be settled in time is
+ * published again, by this worker or another, after its claim expired.
+ */
+export class OutboxWorker {
+  static {
+    nameToken(this, '@postcommit/core/OutboxWorker');
+  }
+
+  /** What it tells, for logs and alerts. */
+  readonly signals: OutboxSignals;
+  readonly #engine: DispatchEngine;
+  readonly #config: WorkerConfig;
+  readonly #wakeup: OutboxWakeup | undefined;
+  readonly #pace: PollPace;
+  readonly #budget: InFlightBudget;
+  readonly #backlog: BacklogWatch | undefined;
+  readonly #inFlight = new Map<ClaimedBatch, Promise<void>>();
+  #loop: Promise<void> | undefined;
+  #stopping: Promise<string[]> | undefined;
+  #isRunning = false;
+  #isListening = false;
+  #lastPollMs: number | undefined;
+  #trouble: { readonly sinceMs: number; readonly error: unknown; readonly tries: number } | undefined;
+  #unsubscribe: Array<() => void | Promise<void>> = [];
+  /** Ends the wait that the loop is in. */
+  #goOn: () => void = () => {};
+
+  constructor(store: OutboxStore, publisher: OutboxPublisher | PublishFunction, options: WorkerOptions = {}) {
+    const { wakeup, pollIntervalMs, batchesInFlight, maxBytesInFlight, backlogThreshold, ...dispatching } =
+      options;
+    this.#config = resolveWorkerConfig({
+      ...(pollIntervalMs !== undefined && { pollIntervalMs }),
+      ...(batchesInFlight !== undefined && { batchesInFlight }),
+      ...(maxBytesInFlight !== undefined && { maxBytesInFlight }),
+      ...(backlogThreshold !== undefined && { backlogThreshold }),
+    });
+    this.#engine = new DispatchEngine(store, publisher, dispatching);
+    this.#wakeup = wakeup;
+    this.signals = this.#engine.signals;
+    this.#pace = new PollPace(this.#config.pollIntervalMs);
+    this.#budget = new InFlightBudget(this.#config.maxBytesInFlight);
+    if (backlogThreshold !== undefined)
+      this.#backlog = new BacklogWatch(store, this.signals, this.#engine.clock, backlogThreshold);
+  }
+
+  /** Begins to work; harmless when it does already. A worker that was stopped can be started again. */
+  start(): void {
+    if (this.#isRunning) return;
+    if (this.#stopping !== undefined)
+      throw new OutboxError('INVALID_ARGUMENT', 'the worker is being stopped: await stop() before start()');
+    this.#isRunning = true;
+    this.#engine.slots.open();
+    this.#backlog?.start();
+    this.#subscribe();
+    this.signals.tell('started', {});
+    this.#loop = this.#run();
+  }
+
+  /**
+   * Ends work. Claims whose publish has not begun are given back at once; publishes that run have `graceMs` (default
+   * 10 s) to end, then their signal aborts. Gives the ids that had to be abandoned: their claims expire by themselves.
+   * When there are none, nothing more is published and no timer or listener remains.
+   */
+  stop(options: StopOptions = {}): Promise<string[]> {
+    this.#stopping ??= this.#stop(options.graceMs ?? DEFAULT_GRACE_MS).finally(() => {
+      this.#stopping = undefined;
+    });
+    return this.#stopping;
+  }
+
+  /** For a health check; asks the store. */
+  async health(): Promise<WorkerHealth> {
+    const { clock, store } = this.#engine;
+    const rowsInFlight = [...this.#inFlight.keys()].reduce((sum, { rows }) => sum + rows.length, 0);
+    const known = {
+      rowsInFlight,
+      isListening: this.#isListening,
+      ...(this.#lastPollMs !== undefined && { lastPollAgeMs: clock.monotonicMs() - this.#lastPollMs }),
+    };
+    try {
+      const { oldestPendingAgeMs } = await store.backlog(1);
+      if (!this.#isRunning) return { status: 'stopped', ...known, oldestPendingAgeMs };
+      if (!this.#trouble) return { status: 'up', ...known, oldestPendingAgeMs };
+      return { status: 'down', ...known, oldestPendingAgeMs, error: errorText(this.#trouble.error) };
+    } catch (error) {
+      return { status: this.#isRunning ? 'down' : 'stopped', ...known, error: errorText(error) };
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isRunning) {
+      const room = this.#room();
+      if (room === 0) await this.#wait();
+      else await this.#wait(await this.#poll(room));
+    }
+  }
+
+  /** How many rows may be claimed now. */
+  #room(): number {
+    if (this.#inFlight.size >= this.#config.batchesInFlight) return 0;
+    return this.#budget.room(this.#engine.config.batchSize);
+  }
+
+  /** Claims once. Gives the wait until the next claim. */
+  async #poll(limit: number): Promise<number> {
+    try {
+      const batch = await this.#engine.claim(limit);
+      this.#answered();
+      if (batch) this.#send(batch, limit);
+      return this.#pace.afterPoll(batch !== undefined);
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** Lets a batch go its own way. After a stop its lanes get no slot, and it gives all its rows back. */
+  #send(batch: ClaimedBatch, limit: number): void {
+    const takeOff = this.#budget.add(batch.rows);
+    const done = this.#engine
+      .dispatch(limit, () => batch.run({ keepTrying: true }))
+      .catch((error) => this.signals.tell('trouble', { error, retryInMs: 0 }))
+      // An interceptor may have failed before it called us.
+      .then(() => batch.close())
+      .finally(() => {
+        takeOff();
+        this.#inFlight.delete(batch);
+        this.#goOn();
+      });
+    this.#inFlight.set(batch, done);
+  }
+
+  /** Until the time is up, room came free, a hint came or the worker is stopped. */
+  #wait(ms?: number): Promise<void> {
+    if (ms === 0 || !this.#isRunning) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = ms === undefined ? undefined : this.#engine.clock.schedule(ms, () => this.#goOn());
+      this.#goOn = () => {
+        this.#goOn = () => {};
+        cancel?.();
+        resolve();
+      };
+    });
+  }
+
+  #answered(): void {
+    const nowMs = this.#engine.clock.monotonicMs();
+    this.#lastPollMs = nowMs;
+    if (!this.#trouble) return;
+    const afterMs = nowMs - this.#trouble.sinceMs;
+    this.#trouble = undefined;
+    this.signals.tell('recovered', { afterMs });
+  }
+
+  #failed(error: unknown): number {
+    const { sinceMs, tries } = this.#trouble ?? { sinceMs: this.#engine.clock.monotonicMs(), tries: 0 };
+    this.#trouble = { sinceMs, error, tries: tries + 1 };
+    const longestMs = Math.min(FIRST_TROUBLE_MS * 2 ** Math.min(tries, 30), LONGEST_TROUBLE_MS);
+    // Never at once: a store that refuses immediately must not be asked in a busy loop.
+    const retryInMs = Math.ceil(longestMs * (0.5 + this.#engine.random() / 2));
+    this.signals.tell('trouble', { error, retryInMs });
+    return retryInMs;
+  }
+
+  #subscribe(): void {
+    const onHint = (): void => {
+      // While the store is in trouble its own waits count; while there is no room nothing can be claimed anyway.
+      if (this.#pace.hint() && !this.#trouble) this.#goOn();
+    };
+    this.#unsubscribe = [this.#engine.store.onEnqueue(onHint)];
+    if (!this.#wakeup) return;
+    const end = this.#wakeup.subscribe({
+      onHint,
+      onStatus: (status) => {
+        this.#isListening = status.isListening;
+        this.signals.tell('wakeup', status);
+      },
+    });
+    this.#unsubscribe.push(end);
+  }
+
+  async #stop(graceMs: number): Promise<string[]> {
+    if (!this.#isRunning) return [];
+    this.#isRunning = false;
+    this.#engine.slots.close();
+    this.#backlog?.stop();
+    this.#goOn();
+    const unsubscribed = Promise.allSettled(this.#unsubscribe.map((end) => end()));
+    const lost = new Set<string>();
+    const given = [...this.#inFlight.keys()].map(async (batch) => {
+      for (const id of await batch.giveBackUnstarted()) lost.add(id);
+    });
+    const quiet = Promise.all([this.#loop, unsubscribed, ...given]).then(() => this.#batchesDone());
+    if (!(await this.#endsWithin(quiet, graceMs))) {
+      const reason = new Error(`the worker was stopped, and ${graceMs} ms of grace are over`);
+      for (const batch of this.#inFlight.keys()) for (const id of batch.abandonRunning(reason)) lost.add(id);
+      if (!(await this.#endsWithin(quiet, SETTLE_GRACE_MS)))
+        for (const batch of this.#inFlight.keys()) for (const id of batch.giveUpSettling()) lost.add(id);
+    }
+    this.#isListening = false;
+    const abandoned = [...lost];
+    this.signals.tell('stopped', { abandoned });
+    return abandoned;
+  }
+
+  async #batchesDone(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.all(this.#inFlight.values());
+  }
+
+  /** Whether `work` ends in time. */
+  async #endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+    let cancel: () => void = () => {};
+    const timeIsUp = new Promise<false>((resolve) => {
+      cancel = this.#engine.clock.schedule(ms, () => resolve(false));
+    });
+    try {
+      return await Promise.race([work.then(() => true), timeIsUp]);
+    } finally {
+      cancel();
+    }
+  }
+}
