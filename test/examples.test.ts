@@ -17,6 +17,14 @@ it.each(examples)('example %s runs and ends well', { timeout: 60_000 }, async (n
   expect(stdout.trim()).not.toBe('');
 });
 
+it('the guide on idempotency shows what its example runs', () => {
+  const source = readFileSync(`${root}/examples/idempotent-consumer/src/main.ts`, 'utf8');
+  const [, code] = /\/\/ #region guide\n([\s\S]*?)\/\/ #endregion/.exec(source) ?? [];
+  const [, block] =
+    /```ts\n([\s\S]*?)```/.exec(readFileSync(`${root}/docs/guides/idempotency.md`, 'utf8')) ?? [];
+  expect(block).toBe(code);
+});
+
 it('the README shows what the TypeORM example runs', () => {
   const source = readFileSync(`${root}/examples/orders-typeorm/src/main.ts`, 'utf8');
   const [, code] = /\/\/ #region readme\n([\s\S]*?)\/\/ #endregion/.exec(source) ?? [];

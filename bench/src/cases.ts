@@ -13,14 +13,24 @@ import { graphileWorker } from './subjects/graphile-worker.js';
 import { pgBoss } from './subjects/pg-boss.js';
 import { postcommitPg } from './subjects/postcommit-pg.js';
 import { postcommitPrisma, postcommitTypeorm } from './subjects/postcommit-stores.js';
-import { rawSql } from './subjects/raw-sql.js';
+import { postcommitTwoProcesses, postcommitWorker } from './subjects/postcommit-worker.js';
+import { rawSql, rawSqlTwice } from './subjects/raw-sql.js';
+import { latencyCase, memoryCase, wakeupCase } from './worker-cases.js';
 
 export interface Case {
   readonly name: string;
   readonly unit: string;
   run(server: Server, rounds: number): Promise<Result[]>;
   /** What must hold between the medians of two lines of this case. */
-  readonly targets: ReadonlyArray<{ readonly of: string; readonly to: string; readonly atLeast: number }>;
+  readonly targets: readonly Target[];
+}
+
+/** `of` divided by `to`; by a number where `to` is one. */
+export interface Target {
+  readonly of: string;
+  readonly to: string | number;
+  readonly atLeast?: number;
+  readonly atMost?: number;
 }
 
 export interface Sizes {
@@ -28,6 +38,7 @@ export interface Sizes {
   readonly bulkRows: number;
   readonly enqueues: number;
   readonly dispatchedRows: number;
+  readonly memoryRows: number;
 }
 
 export function cases(sizes: Sizes): Case[] {
@@ -38,6 +49,10 @@ export function cases(sizes: Sizes): Case[] {
     sharedCase(sizes),
     enqueueCase(sizes),
     bulkCase(sizes),
+    workerDrainCase(sizes),
+    latencyCase(),
+    wakeupCase(sizes),
+    memoryCase(sizes),
   ];
 }
 
@@ -58,6 +73,27 @@ function drainCase({ drainRows: rows }: Sizes): Case {
       { of: postcommitPg.name, to: pgBoss.name, atLeast: 1.6 },
       { of: postcommitTypeorm.name, to: postcommitPg.name, atLeast: 0.6 },
       { of: postcommitPrisma.name, to: postcommitPg.name, atLeast: 0.6 },
+    ],
+  };
+}
+
+/** The worker with a publisher that takes batches. */
+function workerDrainCase({ drainRows: rows }: Sizes): Case {
+  const subjects = [postcommitWorker, postcommitTwoProcesses, rawSqlTwice, graphileWorker, pgBoss];
+  return {
+    name: `worker drains ${rows} rows, batch 1,000`,
+    unit: 'rows/s',
+    run: (server, rounds) =>
+      measure(
+        server,
+        subjects.map((subject) => line(subject, drain({ rows }))),
+        rounds,
+      ),
+    targets: [
+      { of: postcommitWorker.name, to: rawSqlTwice.name, atLeast: 0.9 },
+      { of: postcommitWorker.name, to: graphileWorker.name, atLeast: 1 },
+      { of: postcommitWorker.name, to: pgBoss.name, atLeast: 1 },
+      { of: postcommitTwoProcesses.name, to: postcommitWorker.name, atLeast: 1 },
     ],
   };
 }

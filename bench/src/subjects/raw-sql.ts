@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { postgres, TableName } from '@postcommit/sql';
+import type pg from 'pg';
 import { BATCH_SIZE, payload, type Subject } from '../subject.js';
 import { createOutbox, seedOutbox } from './outbox-table.js';
 
@@ -14,24 +15,9 @@ export const rawSql: Subject = {
   open: async (place) => {
     await createOutbox(place);
     const client = await place.pool.connect();
-    const run = async ({ text, values }: { text: string; values: readonly unknown[] }) =>
-      (await client.query(text, [...values])).rows;
     return {
       seed: (workload) => seedOutbox(place, workload),
-      drain: async () => {
-        let total = 0;
-        for (;;) {
-          const token = randomUUID();
-          const rows = await run(
-            postgres.claimUnkeyed(table, { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true }),
-          );
-          const ids = rows.flatMap(({ id }) => (id === null ? [] : [id as string]));
-          for (const row of rows) publishNothing(JSON.parse(row.payload as string));
-          if (ids.length === 0) return total;
-          await run(postgres.settleDispatched(table, token, ids));
-          total += ids.length;
-        }
-      },
+      drain: () => drainOn(client),
       enqueueOne: async (orderId) => {
         const own = await place.pool.connect();
         await own.query('begin');
@@ -57,5 +43,40 @@ export const rawSql: Subject = {
     };
   },
 };
+
+/** The same on two connections at once. */
+export const rawSqlTwice: Subject = {
+  name: 'raw SQL limit, two connections',
+  open: async (place) => {
+    await createOutbox(place);
+    const clients = await Promise.all([place.pool.connect(), place.pool.connect()]);
+    return {
+      seed: (workload) => seedOutbox(place, workload),
+      drain: async () => {
+        const counts = await Promise.all(clients.map((client) => drainOn(client)));
+        return counts.reduce((sum, count) => sum + count, 0);
+      },
+      close: async () => {
+        for (const client of clients) client.release();
+      },
+    };
+  },
+};
+
+async function drainOn(client: pg.PoolClient): Promise<number> {
+  const run = async ({ text, values }: { text: string; values: readonly unknown[] }) =>
+    (await client.query(text, [...values])).rows;
+  for (let total = 0; ; ) {
+    const token = randomUUID();
+    const rows = await run(
+      postgres.claimUnkeyed(table, { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true }),
+    );
+    const ids = rows.flatMap(({ id }) => (id === null ? [] : [id as string]));
+    for (const row of rows) publishNothing(JSON.parse(row.payload as string));
+    if (ids.length === 0) return total;
+    await run(postgres.settleDispatched(table, token, ids));
+    total += ids.length;
+  }
+}
 
 function publishNothing(_payload: unknown): void {}

@@ -1,6 +1,6 @@
 /** An order is paid and announced in one transaction; one that rolls back is not. The README shows the middle part. */
 import assert from 'node:assert/strict';
-import { composeModules, OutboxDispatcher, OutboxModule, OutboxSchema } from '@postcommit/core';
+import { composeModules, OutboxModule, OutboxSchema } from '@postcommit/core';
 import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { openDatabase } from '@postcommit/tooling/database';
 import { DataSource } from 'typeorm';
@@ -33,7 +33,7 @@ await dataSource.transaction(async (em) => {
   await app.get(TypeormOutboxStore).enqueueWith(em, { topic: 'order.paid', key: id, payload: { id } });
 });
 
-await app.get(OutboxDispatcher).dispatchPending();
+await app.start(); // from here on, a worker publishes what was committed
 // #endregion
 
 const rolledBack = dataSource.transaction(async (em) => {
@@ -41,7 +41,8 @@ const rolledBack = dataSource.transaction(async (em) => {
   throw new Error('card declined');
 });
 await assert.rejects(rolledBack, /card declined/);
-await app.get(OutboxDispatcher).dispatchPending();
+await untilPublished();
+await app.stop();
 
 assert.deepEqual(
   broker.sent.map(({ topic, payload }) => ({ topic, payload })),
@@ -51,3 +52,8 @@ assert.equal((await dataSource.getRepository(Order).findOneByOrFail({ id })).sta
 await dataSource.destroy();
 await database.close();
 console.log('The paid order was announced once; the one that rolled back was not.');
+
+async function untilPublished(): Promise<void> {
+  const store = app.get(TypeormOutboxStore);
+  while ((await store.backlog()).pending > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+}

@@ -28,8 +28,8 @@ export type { Contribution, Dependency, Module, OptionalToken, Provider, Recipe 
 export { contributeFactory, optional, provideFactory } from './modules/module.js';
 export type { PoolToken } from './modules/pool.js';
 export { Pool } from './modules/pool.js';
-export type { Token } from './modules/token.js';
-export { nameToken } from './modules/token.js';
+export type { Token, TokenKey } from './modules/token.js';
+export { nameToken, tokenKey } from './modules/token.js';
 export type { OutboxConfig } from './outbox-config.js';
 export type { DispatchSummary } from './outbox-dispatcher.js';
 export { OutboxDispatcher } from './outbox-dispatcher.js';
@@ -80,6 +80,7 @@ export { OutboxRoutes, routePublisher } from './publisher-routes.js';
 export type { BackoffFunction, BackoffOptions, Jitter, Random, RetryPolicy } from './retry-policy.js';
 export { backoffDelayMs } from './retry-policy.js';
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js';
+export { topicMatcher } from './topic-pattern.js';
 export type { Uuidv7Options } from './uuidv7.js';
 export { createUuidv7 } from './uuidv7.js';
 export type { WorkerConfig } from './worker-config.js';

@@ -8,6 +8,7 @@ import {
   toPublisher,
 } from './outbox-publisher.js';
 import type { OutboxRow } from './outbox-row.js';
+import { topicMatcher } from './topic-pattern.js';
 
 /** Rows that belong to a publisher of their own. */
 export interface OutboxRoute {
@@ -71,23 +72,6 @@ export function routePublisher(
 function toRoute(pattern: string, publisher: OutboxPublisher | PublishFunction): OutboxRoute {
   if (pattern === '')
     throw new OutboxError('INVALID_CONFIG', "routePublisher: an empty pattern matches nothing; use '*'");
-  return { name: pattern, matches: topicMatcher(pattern), publisher: toPublisher(publisher) };
-}
-
-/** Without a regular expression: nothing in a pattern can make it slow or mean something else. */
-function topicMatcher(pattern: string): (row: OutboxRow) => boolean {
-  const [head = '', ...rest] = pattern.split('*');
-  const tail = rest.pop();
-  if (tail === undefined) return ({ topic }) => topic === pattern;
-  return ({ topic }) => {
-    if (!topic.startsWith(head) || !topic.endsWith(tail) || topic.length < head.length + tail.length)
-      return false;
-    let from = head.length;
-    for (const part of rest) {
-      const at = topic.indexOf(part, from);
-      if (at < 0) return false;
-      from = at + part.length;
-    }
-    return from <= topic.length - tail.length;
-  };
+  const matches = topicMatcher(pattern);
+  return { name: pattern, matches: ({ topic }) => matches(topic), publisher: toPublisher(publisher) };
 }

@@ -8,9 +8,11 @@ import { afterEach, expect } from 'vitest';
 import type { DispatcherOptions } from '../src/dispatch-engine.js';
 import type { OutboxErrorCode } from '../src/errors.js';
 import { OutboxDispatcher } from '../src/outbox-dispatcher.js';
-import type { OutboxPublisher, PublishFunction } from '../src/outbox-publisher.js';
-import type { OutboxRow } from '../src/outbox-row.js';
+import type { OutboxPublisher, PublishContext, PublishFunction } from '../src/outbox-publisher.js';
+import type { OutboxBacklog, OutboxEntry, OutboxRow } from '../src/outbox-row.js';
+import type { OutboxSignal, OutboxSignalMap, OutboxSignals } from '../src/outbox-signals.js';
 import { OutboxWorker, type WorkerOptions } from '../src/outbox-worker.js';
+import type { Outcome } from '../src/outcome.js';
 
 /** A virtual clock that can tell how many timers wait. */
 export class CountingClock extends VirtualClock {
@@ -124,4 +126,130 @@ export function deferred(): Deferred {
     settle = { resolve, reject };
   });
   return { promise, resolve: () => settle?.resolve(), reject: (error) => settle?.reject(error) };
+}
+
+/** `A1` has the key A, `x1` has none. */
+export function entries(...ids: string[]): OutboxEntry[] {
+  return ids.map((id) => {
+    const [letter = ''] = id;
+    return { id, topic: 'order.paid', payload: { id }, ...(letter !== 'x' && { key: letter }) };
+  });
+}
+
+/** A publisher whose calls end when the test says so. */
+export class ManualPublisher {
+  readonly started: string[] = [];
+  readonly contexts = new Map<string, PublishContext>();
+  readonly #running = new Map<string, Deferred>();
+  mostAtOnce = 0;
+
+  readonly publish = (row: OutboxRow, context: PublishContext): Promise<void> => {
+    const call = deferred();
+    this.started.push(row.id);
+    this.contexts.set(row.id, context);
+    this.#running.set(row.id, call);
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.#running.size);
+    return call.promise;
+  };
+
+  get running(): string[] {
+    return [...this.#running.keys()];
+  }
+
+  succeed(id: string): void {
+    this.#take(id).resolve();
+  }
+
+  fail(id: string, error: unknown = new Error(`${id} failed`)): void {
+    this.#take(id).reject(error);
+  }
+
+  #take(id: string): Deferred {
+    const call = this.#running.get(id);
+    if (!call) throw new Error(`${id} is not being published`);
+    this.#running.delete(id);
+    return call;
+  }
+}
+
+/** Publishes at once, and fails as the table says. */
+export function scripted(failures: Readonly<Record<string, unknown>> = {}): {
+  publish(row: OutboxRow): Promise<void>;
+  readonly published: string[];
+} {
+  const published: string[] = [];
+  return {
+    published,
+    publish: async ({ id }) => {
+      published.push(id);
+      if (id in failures) throw failures[id];
+    },
+  };
+}
+
+/** What the named signals tell from now on, in order. */
+export function listen<Signal extends OutboxSignal>(
+  signals: OutboxSignals,
+  ...names: Signal[]
+): Array<{ readonly signal: Signal; readonly told: OutboxSignalMap[Signal] }> {
+  const heard: Array<{ signal: Signal; told: OutboxSignalMap[Signal] }> = [];
+  for (const signal of names) signals.on(signal, (told) => heard.push({ signal, told }));
+  return heard;
+}
+
+type StoreCall = 'fetchPending' | 'settle' | 'extendClaim' | 'backlog';
+
+/** A store that fails or waits where the test says so, and remembers when it was asked. */
+export class FaultyStore extends MemoryOutboxStore {
+  readonly #clock: CountingClock;
+  readonly calls: Array<{ readonly call: StoreCall; readonly atMs: number; readonly asked: unknown }> = [];
+  /** Runs before the call: while it waits the call does too, and when it rejects nothing was done. */
+  readonly before: Partial<Record<StoreCall, (asked: never) => Promise<void> | void>> = {};
+  /** The same after the call: it was done, but the answer is late or lost. */
+  readonly after: Partial<Record<StoreCall, () => Promise<void> | void>> = {};
+
+  constructor(options: MemoryOutboxStoreOptions, clock: CountingClock) {
+    super(options);
+    this.#clock = clock;
+  }
+
+  /** Every call from now on fails, as when the database is away. */
+  goAway(error: Error = new Error('database is away')): void {
+    for (const call of ['fetchPending', 'settle', 'extendClaim', 'backlog'] as const)
+      this.before[call] = () => Promise.reject(error);
+  }
+
+  comeBack(): void {
+    for (const call of ['fetchPending', 'settle', 'extendClaim', 'backlog'] as const)
+      delete this.before[call];
+  }
+
+  /** When each call came, in virtual milliseconds. */
+  timesOf(call: StoreCall): number[] {
+    return this.calls.filter((made) => made.call === call).map(({ atMs }) => atMs);
+  }
+
+  override fetchPending(limit: number): Promise<OutboxRow[]> {
+    return this.#around('fetchPending', limit, () => super.fetchPending(limit));
+  }
+
+  override settle(claimToken: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
+    return this.#around('settle', outcomes, () => super.settle(claimToken, outcomes));
+  }
+
+  override extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]> {
+    return this.#around('extendClaim', ids, () => super.extendClaim(claimToken, ids));
+  }
+
+  override backlog(atMost?: number): Promise<OutboxBacklog> {
+    return this.#around('backlog', atMost, () => super.backlog(atMost));
+  }
+
+  async #around<T>(call: StoreCall, asked: unknown, work: () => Promise<T>): Promise<T> {
+    this.calls.push({ call, atMs: this.#clock.monotonicMs(), asked });
+    await this.before[call]?.(asked as never);
+    const answer = await work();
+    await this.after[call]?.();
+    return answer;
+  }
 }

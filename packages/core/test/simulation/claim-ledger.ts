@@ -1,0 +1,348 @@
+import type { MemoryTable } from '@postcommit/store-memory';
+import type { OutboxRow } from '../../src/outbox-row.js';
+import type { Outcome } from '../../src/outcome.js';
+import type { History } from './history.js';
+import type { RowLedger, RowStory } from './row-ledger.js';
+import type { Settings } from './settings.js';
+import type { SimClock } from './sim-clock.js';
+import type { SimProcess } from './sim-process.js';
+
+/** A publish of one row, as the publisher sees it. */
+export interface PublishRecord {
+  /** The same for rows that were published in one call. */
+  readonly call: symbol;
+  readonly signal: AbortSignal;
+  /** `given up`: it ended after the engine had aborted it, so that its result says nothing any more. */
+  end?: 'ok' | 'error' | 'permanent' | 'given up';
+}
+
+/** One row under one claim. */
+export interface ClaimedRow {
+  readonly story: RowStory;
+  readonly attempts: number;
+  readonly retakes: number;
+  readonly maxAttempts: number;
+  /** By the database's clock, in milliseconds since the world began. */
+  untilMs: number;
+  /** How the claim on it ended. `void`: an operator requeued or cancelled the row. */
+  ended?: Outcome['kind'] | 'void' | 'expired';
+  publish?: PublishRecord;
+  lastSettle?: { readonly atMs: number; readonly failed: boolean };
+}
+
+/** Rows that a process claimed together. */
+export interface Claim {
+  readonly token: string;
+  readonly process: SimProcess;
+  readonly settings: Settings;
+  readonly sentAtMs: number;
+  readonly rows: ReadonlyMap<string, ClaimedRow>;
+  /** Where the process can rely on it, by its own clock. */
+  deadlineMs: number;
+  /** The process knows of it: the answer was not lost. */
+  isReceived: boolean;
+  /** A settle of it failed, so that what the engine knows may be less than what is true. */
+  hadSettleTrouble: boolean;
+  /** Its process said that it leaves these to expire. */
+  readonly abandoned: Set<string>;
+}
+
+/** Waits between repeated settles grow up to this. */
+const LONGEST_SETTLE_RETRY_MS = 2_000;
+/** Of the last answer, and of a timer that fires late. */
+const SLACK_MS = 100;
+
+/** Claims and what is done under them. Holds I3 (fence), I4 (one owner), I5 (a failed head), I6 and I8. */
+export class ClaimLedger {
+  readonly #history: History;
+  readonly #rows: RowLedger;
+  readonly #clock: SimClock;
+  readonly #table: MemoryTable;
+  readonly #claims = new Map<string, Claim>();
+  /** The last claim on each row. */
+  readonly #current = new Map<string, { readonly claim: Claim; readonly row: ClaimedRow }>();
+  #mostRetakes = 0;
+
+  constructor(history: History, rows: RowLedger, clock: SimClock, table: MemoryTable) {
+    this.#history = history;
+    this.#rows = rows;
+    this.#clock = clock;
+    this.#table = table;
+  }
+
+  get claims(): Iterable<Claim> {
+    return this.#claims.values();
+  }
+
+  claim(token: string): Claim | undefined {
+    return this.#claims.get(token);
+  }
+
+  /** The store gave rows to a process, which may never hear of it. */
+  claimed(rows: readonly OutboxRow[], process: SimProcess, settings: Settings, sentAtMs: number): void {
+    const token = rows[0]?.claimToken;
+    if (token === undefined) return;
+    this.#mostRetakes = Math.max(this.#mostRetakes, settings.maxRetakes);
+    const claim: Claim = {
+      token,
+      process,
+      settings,
+      sentAtMs,
+      rows: new Map(rows.map((row) => [row.id, this.#claimedRow(row, settings)])),
+      deadlineMs: sentAtMs + settings.claimTimeoutMs,
+      isReceived: false,
+      hadSettleTrouble: false,
+      abandoned: new Set(),
+    };
+    this.#history.note(process.name, 'claimed', () => `${[...claim.rows.keys()].join(' ')} as ${tail(token)}`);
+    for (const row of claim.rows.values()) this.#assertFree(claim, row);
+    this.#claims.set(token, claim);
+    for (const row of claim.rows.values()) this.#current.set(row.story.id, { claim, row });
+  }
+
+  /** The store let claims live on. */
+  extended(token: string, ids: readonly string[]): void {
+    const claim = this.#claims.get(token);
+    for (const id of ids) {
+      const row = claim?.rows.get(id);
+      if (!claim || !row || row.ended !== undefined) {
+        this.#history.violated('I3', `the claim ${tail(token)} on ${id} was extended after it had ended`);
+        continue;
+      }
+      row.untilMs = this.#clock.elapsedMs + claim.settings.claimTimeoutMs;
+    }
+  }
+
+  /** The process heard of it. */
+  extensionAnswered(token: string, sentAtMs: number): void {
+    const claim = this.#claims.get(token);
+    if (claim) claim.deadlineMs = Math.max(claim.deadlineMs, sentAtMs + claim.settings.claimTimeoutMs);
+  }
+
+  publishStarted(rows: readonly OutboxRow[], signal: AbortSignal): void {
+    const call = Symbol('call');
+    for (const { id, claimToken } of rows) {
+      const claim = this.#claims.get(claimToken ?? '');
+      const row = claim?.rows.get(id);
+      if (!claim || !row) {
+        this.#history.violated('I6', `${id} was published without a claim`);
+        continue;
+      }
+      this.#history.note(claim.process.name, 'publishes', () => `${id} under ${tail(claim.token)}`);
+      this.#assertMayStart(claim, row, call);
+      row.publish = { call, signal };
+      row.story.startsUnrecorded += 1;
+      // Each claim that is lost counts as a retake, and the last one that is allowed is not published any more.
+      if (row.story.startsUnrecorded > this.#mostRetakes)
+        this.#history.violated('I8', `${id} was published ${row.story.startsUnrecorded} times, and nothing of it recorded`);
+    }
+  }
+
+  publishEnded({ id, claimToken }: OutboxRow, end: 'ok' | 'error' | 'permanent'): void {
+    const claim = this.#claims.get(claimToken ?? '');
+    const row = claim?.rows.get(id);
+    if (!claim || !row?.publish) return;
+    row.publish.end = row.publish.signal.aborted ? 'given up' : end;
+    this.#history.note(claim.process.name, `publish: ${row.publish.end}`, () => id);
+    // Its key goes on in the same batch, before the verdict is in the table. (A crash in between makes it live
+    // again, behind the rows that went past it: the promise ends with the verdict.)
+    if (isDoomed(row)) row.story.hasLostItsPlace = true;
+  }
+
+  /** The engine asks the store to record outcomes: each must be what the publisher saw. */
+  settleSent(token: string, outcomes: readonly Outcome[]): void {
+    const claim = this.#claims.get(token);
+    for (const outcome of outcomes) {
+      const row = claim?.rows.get(outcome.id);
+      const problem = claim && row ? misreported(claim, row, outcome) : 'was never claimed under this token';
+      if (problem) this.#history.violated(promiseOf(outcome), `${outcome.id}, to be ${outcome.kind}, ${problem}`);
+    }
+  }
+
+  /** What a settle really changed. */
+  settled(token: string, outcome: Outcome): void {
+    const claim = this.#claims.get(token);
+    const row = claim?.rows.get(outcome.id);
+    if (!claim || !row) return;
+    this.#history.note(claim.process.name, `settled ${outcome.kind}`, () => outcome.id);
+    const current = this.#current.get(outcome.id);
+    if (row.ended !== undefined || current?.row !== row) {
+      this.#history.violated('I3', `${outcome.id} became ${outcome.kind} by ${tail(token)}, whose claim was lost`);
+      return;
+    }
+    row.ended = outcome.kind;
+    if (outcome.kind === 'dead') this.#assertDeserved(claim, row, outcome.reason);
+    const { kind } = outcome;
+    this.#rows.recorded(row.story, kind === 'dispatched' || kind === 'dead' ? kind : 'pending');
+  }
+
+  settleAnswered(token: string, outcomes: readonly Outcome[], failed: boolean): void {
+    const claim = this.#claims.get(token);
+    if (!claim) return;
+    if (failed) claim.hadSettleTrouble = true;
+    for (const { id } of outcomes) {
+      const row = claim.rows.get(id);
+      if (row) row.lastSettle = { atMs: this.#clock.elapsedMs, failed };
+    }
+  }
+
+  /** An operator took the row away from whoever held it. */
+  voided(id: string): void {
+    const current = this.#current.get(id);
+    if (current) current.row.ended ??= 'void';
+  }
+
+  #claimedRow(row: OutboxRow, settings: Settings): ClaimedRow {
+    return {
+      story: this.#rows.story(row.id),
+      attempts: row.attempts,
+      retakes: row.retakes,
+      maxAttempts: row.retry.maxAttempts ?? settings.maxAttempts,
+      untilMs: this.#clock.elapsedMs + settings.claimTimeoutMs,
+    };
+  }
+
+  #assertFree(claim: Claim, row: ClaimedRow): void {
+    const { story } = row;
+    if (story.state !== 'pending')
+      this.#history.violated('I4', `${story.id} was claimed, and is ${story.state}`);
+    const before = this.#current.get(story.id);
+    if (before && before.row.ended === undefined) this.#expired(claim, before.claim, before.row);
+    if (story.key !== undefined) this.#assertKeyFree(claim, row);
+  }
+
+  #expired(by: Claim, claim: Claim, row: ClaimedRow): void {
+    const { id } = row.story;
+    const nowMs = this.#clock.elapsedMs;
+    if (row.untilMs > nowMs) {
+      this.#history.violated('I4', `${id} was claimed while the claim of ${claim.process.name} on it lived`);
+      return;
+    }
+    row.ended = 'expired';
+    this.#history.note(by.process.name, 'retook', () => `${id} from ${claim.process.name}`);
+    if (by.rows.size > 1) this.#history.violated('I8', `${id} was retaken, but not alone`);
+    const { death } = claim.process;
+    if (death?.kind === 'poisoned' && death.id !== id) row.story.neighbourDeaths += 1;
+    else row.story.otherExpiries += 1;
+    this.#assertExcused(claim, row);
+  }
+
+  /** I6: a duplicate needs a reason. A process that lives and reaches its store lets no claim expire. */
+  #assertExcused(claim: Claim, row: ClaimedRow): void {
+    const { process, settings } = claim;
+    const { id } = row.story;
+    if (!claim.isReceived || process.isDead || claim.abandoned.has(id)) return;
+    if (process.wasWellSince(claim.sentAtMs)) {
+      this.#history.violated('I6', `the claim on ${id} expired, though ${process.name} and its store were well`);
+      return;
+    }
+    const { lastSettle } = row;
+    if (settings.role !== 'worker' || !lastSettle?.failed || !process.wasAwakeSince(claim.sentAtMs)) return;
+    if (process.isStopped) return;
+    if (claim.deadlineMs - lastSettle.atMs > LONGEST_SETTLE_RETRY_MS + SLACK_MS)
+      this.#history.violated('I6', `${process.name} gave up to settle ${id} long before its claim ended`);
+  }
+
+  #assertKeyFree(claim: Claim, row: ClaimedRow): void {
+    const { id, key } = row.story;
+    const nowMs = this.#clock.elapsedMs;
+    for (const other of this.#current.values()) {
+      if (other.row.story.key !== key || other.row.ended !== undefined || other.claim === claim) continue;
+      if (other.row.untilMs > nowMs && !claim.rows.has(other.row.story.id))
+        this.#history.violated('I4', `${id} was claimed while ${other.claim.process.name} held its key`);
+    }
+    const seq = this.#table.get(id)?.seq ?? 0;
+    const inFront = [...claim.rows.keys()];
+    inFront.length = inFront.indexOf(id);
+    for (const elder of this.#table.rows()) {
+      const isHead = elder.key === key && elder.seq < seq && !elder.dispatchedAt && !elder.deadAt;
+      if (isHead && !inFront.includes(elder.id))
+        this.#history.violated('I5', `${id} was claimed without ${elder.id}, the head of its key`);
+    }
+  }
+
+  #assertMayStart(claim: Claim, row: ClaimedRow, call: symbol): void {
+    const { id } = row.story;
+    if (row.publish) this.#history.violated('I6', `${id} was published twice under one claim`);
+    if (claim.process.isStopped)
+      this.#history.violated('I11', `${id} was published by ${claim.process.name}, which had stopped`);
+    // A void claim is known to its owner only after the next heartbeat.
+    if (row.ended !== 'void' && (row.ended !== undefined || row.untilMs <= this.#clock.elapsedMs))
+      this.#history.violated('I6', `${id} was published under a claim that is ${row.ended ?? 'expired'}`);
+    if (row.attempts >= row.maxAttempts)
+      this.#history.violated('I8', `${id} was tried more often than ${row.maxAttempts} times`);
+    if (row.retakes >= claim.settings.maxRetakes)
+      this.#history.violated('I8', `${id} was published after its claim had expired ${row.retakes} times`);
+    if (row.story.key !== undefined) this.#assertNotOvertaking(claim, row, call);
+  }
+
+  /** I5: a row that failed, or has not been tried, holds back those of its key behind it. */
+  #assertNotOvertaking(claim: Claim, row: ClaimedRow, call: symbol): void {
+    for (const elder of claim.rows.values()) {
+      if (elder === row) return;
+      if (elder.story.key !== row.story.key) continue;
+      const { publish } = elder;
+      const isOver = publish ? publish.end === 'ok' || publish.call === call : isCondemned(claim, elder);
+      if (!isOver && !isDoomed(elder))
+        this.#history.violated('I5', `${row.story.id} overtook ${elder.story.id}, of the same key`);
+    }
+  }
+
+  /** I8: a row is not dead because its neighbours are. Once they may take it along: nobody knows the guilty one yet. */
+  #assertDeserved({ settings }: Claim, { story }: ClaimedRow, reason: string): void {
+    if (reason !== 'crashed' || story.kind === 'poison') return;
+    if (story.neighbourDeaths > 1 && story.otherExpiries + 1 < settings.maxRetakes)
+      this.#history.violated('I8', `${story.id} is dead, because rows in other claims killed its process ${story.neighbourDeaths} times`);
+  }
+}
+
+/** What is wrong with an outcome, seen from the publisher. */
+function misreported(claim: Claim, row: ClaimedRow, outcome: Outcome): string | undefined {
+  const { publish } = row;
+  const hasFailed = publish !== undefined && publish.end !== 'ok' && isOver(publish);
+  switch (outcome.kind) {
+    case 'dispatched':
+      return publish?.end === 'ok' ? undefined : `is ${publish ? 'not yet published' : 'not being published'}`;
+    case 'failed':
+      return hasFailed ? undefined : 'did not fail';
+    case 'dead':
+      if (outcome.untried) return isCondemned(claim, row) && !publish ? undefined : 'was not condemned';
+      return isDoomed(row) ? undefined : 'has tries left';
+    case 'released':
+      return publish === undefined || isHeldBack(claim, row) ? undefined : 'was handed to the publisher';
+  }
+}
+
+function isOver({ end, signal }: PublishRecord): boolean {
+  return end !== undefined || signal.aborted;
+}
+
+/** In one call with an older row of its key that failed: whatever the publisher says, it is published again. */
+function isHeldBack(claim: Claim, row: ClaimedRow): boolean {
+  for (const elder of claim.rows.values()) {
+    if (elder === row) return false;
+    const isOfCall = elder.story.key === row.story.key && elder.publish?.call === row.publish?.call;
+    if (isOfCall && elder.publish?.end !== 'ok' && !isDoomed(elder)) return true;
+  }
+  return false;
+}
+
+/** The publish failed, and there will be no other. */
+function isDoomed({ publish, attempts, maxAttempts }: ClaimedRow): boolean {
+  if (!publish || publish.end === 'ok' || !isOver(publish)) return false;
+  return publish.end === 'permanent' || attempts + 1 >= maxAttempts;
+}
+
+/** Not to be published at all. */
+function isCondemned({ settings }: Claim, { story, attempts, retakes, maxAttempts }: ClaimedRow): boolean {
+  return story.kind === 'misfit' || retakes >= settings.maxRetakes || attempts >= maxAttempts;
+}
+
+function promiseOf({ kind }: Outcome): 'I2' | 'I6' | 'I8' {
+  if (kind === 'dispatched') return 'I2';
+  return kind === 'released' ? 'I6' : 'I8';
+}
+
+function tail(token: string): string {
+  return token.slice(-4);
+}

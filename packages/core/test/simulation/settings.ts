@@ -1,0 +1,87 @@
+import type { BackoffOptions } from '../../src/retry-policy.js';
+import type { SimRandom } from './sim-random.js';
+
+/** How one process is configured; all its lives have the same. */
+export interface Settings {
+  readonly role: 'worker' | 'dispatcher';
+  readonly batchSize: number;
+  readonly concurrency: number;
+  readonly claimTimeoutMs: number;
+  readonly publishTimeoutMs: number;
+  readonly maxAttempts: number;
+  readonly maxRetakes: number;
+  readonly backoff: BackoffOptions | undefined;
+  readonly publishesBatches: boolean;
+  /** Of a worker. */
+  readonly pollIntervalMs: number;
+  readonly batchesInFlight: number;
+  readonly backlogThreshold: number | undefined;
+}
+
+/** How bad a run is. Each kind of fault is absent from some: what masks another one's effect must not always be there. */
+export interface Weather {
+  /** The share of store calls that go wrong, and how. */
+  readonly storeFaults: number;
+  readonly storeFaultKinds: readonly [StoreFault, ...StoreFault[]];
+  readonly publishFaults: number;
+  readonly publishFaultKinds: readonly [PublishFault, ...PublishFault[]];
+  /** How often each happens in the bad times. */
+  readonly kills: number;
+  readonly freezes: number;
+  readonly stops: number;
+  readonly operations: number;
+  readonly poison: number;
+  /** Schemas that take their time, or for ever. */
+  readonly slowSchemas: number;
+  readonly badTimesMs: number;
+}
+
+export type StoreFault = 'refused' | 'answer lost' | 'done after the error' | 'slow' | 'hangs';
+export type PublishFault = 'fails' | 'permanent' | 'retry later' | 'result lost' | 'slow' | 'hangs';
+
+const STORE_FAULTS = ['refused', 'answer lost', 'done after the error', 'slow', 'hangs'] as const;
+const PUBLISH_FAULTS = ['fails', 'permanent', 'retry later', 'result lost', 'slow', 'hangs'] as const;
+
+export function drawSettings(random: SimRandom): Settings {
+  const claimTimeoutMs = random.pick([900, 1_500, 3_000, 6_000]);
+  return {
+    role: random.chance(0.75) ? 'worker' : 'dispatcher',
+    batchSize: random.whole(1, 10),
+    concurrency: random.whole(1, 4),
+    claimTimeoutMs,
+    publishTimeoutMs: Math.floor(random.between(0.05, 0.66) * claimTimeoutMs),
+    maxAttempts: random.chance(0.4) ? Number.POSITIVE_INFINITY : random.whole(1, 6),
+    maxRetakes: random.whole(2, 5),
+    backoff: random.pick([
+      undefined,
+      { type: 'fixed', delayMs: 200 },
+      { type: 'exponential', delayMs: 50, maxDelayMs: 2_000, jitter: 'full' },
+    ]),
+    publishesBatches: random.chance(0.35),
+    pollIntervalMs: random.whole(100, 1_000),
+    batchesInFlight: random.whole(1, 3),
+    backlogThreshold: random.chance(0.2) ? random.whole(1, 10) : undefined,
+  };
+}
+
+export function drawWeather(random: SimRandom): Weather {
+  const some = (most: number): number => (random.chance(0.5) ? random.whole(1, most) : 0);
+  const rate = (most: number): number => (random.chance(0.35) ? 0 : random.between(0.02, most));
+  return {
+    storeFaults: rate(0.3),
+    storeFaultKinds: someOf(STORE_FAULTS, random),
+    publishFaults: rate(0.6),
+    publishFaultKinds: someOf(PUBLISH_FAULTS, random),
+    kills: some(3),
+    freezes: some(3),
+    stops: some(4),
+    operations: some(8),
+    poison: random.chance(0.3) ? random.whole(1, 2) : 0,
+    slowSchemas: rate(0.5),
+    badTimesMs: random.between(4_000, 15_000),
+  };
+}
+
+function someOf<T>(all: readonly [T, ...T[]], random: SimRandom): [T, ...T[]] {
+  return [random.pick(all), ...all.filter(() => random.chance(0.5))];
+}

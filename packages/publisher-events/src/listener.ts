@@ -1,0 +1,55 @@
+import { OutboxError, topicMatcher } from '@postcommit/core';
+import type { EventClass } from './event-bus.js';
+
+/** Marks a listener, also for another copy of this package. */
+const LISTENER = Symbol.for('@postcommit/publisher-events/listener');
+
+/** What `EventBus.subscribe` takes; made by `onEvent`, and by `listenersOf` from an instance with `@OnEvent`. */
+export interface Listener<Event extends object = object> {
+  readonly name: string;
+  readonly event: EventClass<Event>;
+  /** Where it is written, for messages: `OrderProjector.on`. */
+  readonly origin: string;
+  /** Whether its topic pattern matches; true for all where it has none. */
+  accepts(event: Event): boolean;
+  handle(event: Event): unknown;
+}
+
+/** What a listener says about itself. Plain data: the two copies of this package share it. */
+export interface Subscription {
+  readonly event: EventClass;
+  readonly name: string;
+  readonly topic?: string | undefined;
+}
+
+export function toListener(
+  { event, name, topic }: Subscription,
+  origin: string,
+  handle: (event: never) => unknown,
+): Listener {
+  const accepts = topic === undefined ? () => true : acceptsTopic(topic);
+  return { [LISTENER]: true, name, event, origin, accepts, handle } as Listener;
+}
+
+export function isListener(value: object): value is Listener {
+  return Reflect.get(value, LISTENER) === true;
+}
+
+/** Refuses what could never listen where it is written, not when the first row comes. */
+export function assertSubscription({ event, name, topic }: Subscription, origin: string): void {
+  if (typeof event !== 'function')
+    throw invalid(origin, `the event is ${String(event)}, not a class; do two files import each other?`);
+  if (typeof name !== 'string' || name.trim() === '')
+    throw invalid(origin, "give the listener a name: { name: 'order-projector' }");
+  if (topic !== undefined && (typeof topic !== 'string' || topic === ''))
+    throw invalid(origin, "topic must be a pattern such as 'order.*'; leave it out to hear all topics");
+}
+
+export function invalid(origin: string, problem: string): OutboxError {
+  return new OutboxError('INVALID_CONFIG', `${origin}: ${problem}`);
+}
+
+function acceptsTopic(pattern: string): (event: { readonly topic?: unknown }) => boolean {
+  const matches = topicMatcher(pattern);
+  return ({ topic }) => typeof topic === 'string' && matches(topic);
+}

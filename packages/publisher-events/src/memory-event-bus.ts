@@ -1,0 +1,36 @@
+import { tokenKey } from '@postcommit/core';
+import { type Delivery, EventBus, type EventClass, type ListenerFailure } from './event-bus.js';
+import type { Listener } from './listener.js';
+
+/**
+ * An event bus within the process. Listeners run at the same time, begun in the order they subscribed: one that is
+ * slow or hangs then never keeps the others from being called, however short the time for a publish is.
+ */
+export class MemoryEventBus extends EventBus {
+  readonly #listeners = new Map<unknown, Set<Listener>>();
+
+  subscribe<Event extends object>(listener: Listener<Event>): () => void {
+    const key = tokenKey(listener.event);
+    const listeners = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, listeners.add(listener as Listener));
+    return () => {
+      listeners.delete(listener as Listener);
+    };
+  }
+
+  async publish(event: object): Promise<Delivery> {
+    const subscribed = this.#listeners.get(tokenKey(event.constructor as EventClass)) ?? [];
+    const listeners = [...subscribed].filter((listener) => listener.accepts(event));
+    const ended = await Promise.all(listeners.map((listener) => failureOf(listener, event)));
+    return { listeners: listeners.length, failures: ended.filter((failure) => failure !== undefined) };
+  }
+}
+
+async function failureOf(listener: Listener, event: object): Promise<ListenerFailure | undefined> {
+  try {
+    await listener.handle(event);
+    return undefined;
+  } catch (error) {
+    return { listener: listener.name, error };
+  }
+}

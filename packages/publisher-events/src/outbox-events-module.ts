@@ -1,0 +1,65 @@
+import {
+  contributeFactory,
+  Lifecycles,
+  type Module,
+  nameToken,
+  OutboxPublisher,
+  optional,
+  provideFactory,
+} from '@postcommit/core';
+import { EventBus } from './event-bus.js';
+import { contributeListeners, EventListeners, type ListenerSource } from './event-listeners.js';
+import { EventSubscriptions } from './event-subscriptions.js';
+import { MemoryEventBus } from './memory-event-bus.js';
+import {
+  OutboxEventsPublisher,
+  type OutboxEventsPublisherOptions,
+  resolveOnNoListener,
+} from './outbox-events-publisher.js';
+
+export interface OutboxEventsModuleOptions extends OutboxEventsPublisherOptions {
+  /** Classes with `@OnEvent`, instances of them, and values of `onEvent`; other modules may contribute more. */
+  readonly listeners?: readonly ListenerSource[] | undefined;
+}
+
+/** The application's subscriptions where `EventsModule` is composed, else some of our own. */
+class OutboxEventSubscriptions extends EventSubscriptions {
+  static {
+    nameToken(this, '@postcommit/publisher-events/OutboxEventSubscriptions');
+  }
+}
+
+/**
+ * Binds `OutboxEventsPublisher` as the publisher: rows go to the listeners in this process. It works alone; with
+ * `EventsModule` and a bus beside it, rows travel on that bus.
+ */
+export const OutboxEventsModule: Module & { forRoot(options?: OutboxEventsModuleOptions): Module } = {
+  ...outboxEventsModule({}),
+  forRoot: (options = {}) => outboxEventsModule(options),
+};
+
+function outboxEventsModule({ listeners = [], ...options }: OutboxEventsModuleOptions): Module {
+  // Refuses nonsense here, where it was written.
+  resolveOnNoListener(options);
+  return {
+    name: 'OutboxEventsModule',
+    provides: [
+      provideFactory(
+        OutboxEventSubscriptions,
+        [optional(EventSubscriptions), optional(EventBus), EventListeners],
+        (shared, bus, all) => shared ?? new EventSubscriptions(bus ?? new MemoryEventBus(), all),
+      ),
+      provideFactory(
+        OutboxEventsPublisher,
+        [OutboxEventSubscriptions],
+        (subscriptions) => new OutboxEventsPublisher(subscriptions, options),
+      ),
+      { provide: OutboxPublisher, useExisting: OutboxEventsPublisher },
+    ],
+    contributes: [
+      // Shared subscriptions are contributed by EventsModule too: starting and stopping twice is harmless.
+      contributeFactory(Lifecycles, [OutboxEventSubscriptions], (subscriptions) => subscriptions),
+      ...contributeListeners(...listeners),
+    ],
+  };
+}
