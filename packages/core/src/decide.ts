@@ -81,6 +81,19 @@ function leastDelayMs(error: unknown): number {
   return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0;
 }
 
-function fieldsOf(error: unknown): { permanent?: unknown; retryAfterMs?: unknown; deadReason?: unknown } {
-  return typeof error === 'object' && error !== null ? error : {};
+interface ErrorFields {
+  readonly permanent?: unknown;
+  readonly retryAfterMs?: unknown;
+  readonly deadReason?: unknown;
+}
+
+/** A copy: an error whose fields can't even be read, a revoked Proxy for one, has none. */
+function fieldsOf(error: unknown): ErrorFields {
+  if (typeof error !== 'object' || error === null) return {};
+  try {
+    const { permanent, retryAfterMs, deadReason } = error as ErrorFields;
+    return { permanent, retryAfterMs, deadReason };
+  } catch {
+    return {};
+  }
 }

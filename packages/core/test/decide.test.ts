@@ -140,6 +140,17 @@ describe('decide', () => {
 });
 
 describe('outcomeOfError', () => {
+  test('an error that can not be read fails its row and nothing else', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(outcomeOfError(proxy, rowWith(), UNLIMITED)).toEqual({
+      id: 'row-1',
+      kind: 'failed',
+      error: 'an error that could not be read',
+      delayMs: 0,
+    });
+  });
+
   test('a retry becomes a failed outcome with the text of the error', () => {
     expect(outcomeOfError(new Error('no'), rowWith(), UNLIMITED)).toEqual({
       id: 'row-1',

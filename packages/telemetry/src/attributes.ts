@@ -1,0 +1,77 @@
+/** The instrumentation scope that every span and metric carries. */
+export const TELEMETRY_SCOPE = '@postcommit/telemetry';
+
+/** What `messaging.system` says: the outbox, whatever broker stands behind the publisher. */
+export const MESSAGING_SYSTEM = 'postcommit';
+
+export const OUTBOX_SPANS = {
+  enqueue: 'outbox enqueue',
+  dispatch: 'outbox dispatch',
+  publish: 'outbox publish',
+} as const;
+
+/** Our own names first; the others are those of the OpenTelemetry semantic conventions. */
+export const OUTBOX_ATTRIBUTES = {
+  entryCount: 'outbox.entry_count',
+  topic: 'outbox.topic',
+  topics: 'outbox.topics',
+  limit: 'outbox.limit',
+  fetched: 'outbox.fetched',
+  dispatched: 'outbox.dispatched',
+  failed: 'outbox.failed',
+  dead: 'outbox.dead',
+  fenced: 'outbox.fenced',
+  rowId: 'outbox.row_id',
+  attempts: 'outbox.attempts',
+  system: 'messaging.system',
+  operationName: 'messaging.operation.name',
+  operationType: 'messaging.operation.type',
+  destination: 'messaging.destination.name',
+  messageId: 'messaging.message.id',
+  batchMessageCount: 'messaging.batch.message_count',
+  errorType: 'error.type',
+} as const;
+
+export interface MetricDefinition {
+  readonly name: string;
+  /** UCUM; what stands in braces is for readers and never becomes part of a name. */
+  readonly unit: string;
+  readonly description: string;
+  /** Upper bounds of a histogram's buckets, in its unit. */
+  readonly buckets?: readonly number[];
+}
+
+export const OUTBOX_METRICS = {
+  pending: { name: 'outbox.pending', unit: '{row}', description: 'Rows that wait to be published.' },
+  oldestPendingAge: {
+    name: 'outbox.oldest_pending.age',
+    unit: 's',
+    description: 'How long the row that waits longest has been due.',
+  },
+  backlogFailures: {
+    name: 'outbox.backlog.failures',
+    unit: '{read}',
+    description: 'Times the two gauges above could not be read.',
+  },
+  dispatched: { name: 'outbox.dispatched', unit: '{row}', description: 'Rows published and recorded so.' },
+  failed: { name: 'outbox.failed', unit: '{row}', description: 'Tries that failed and will be repeated.' },
+  dead: { name: 'outbox.dead', unit: '{row}', description: 'Rows given up, with a reason.' },
+  fenced: {
+    name: 'outbox.fenced',
+    unit: '{row}',
+    description: 'Outcomes not recorded, because the claim was lost before.',
+  },
+  publishDuration: {
+    name: 'messaging.client.operation.duration',
+    unit: 's',
+    description: 'Duration of messaging operation initiated by a producer or consumer client.',
+    // The conventions ask for exactly these.
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+  },
+  dispatchLag: {
+    name: 'outbox.dispatch.lag',
+    unit: 's',
+    description: 'From the time a row was due to the start of its publish.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600],
+  },
+} as const satisfies Record<string, MetricDefinition>;

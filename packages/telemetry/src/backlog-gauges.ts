@@ -1,0 +1,115 @@
+import {
+  type BatchObservableCallback,
+  type Counter,
+  diag,
+  type Meter,
+  type ObservableGauge,
+} from '@opentelemetry/api';
+import type { Lifecycle, OutboxBacklog, OutboxStore } from '@postcommit/core';
+import { OUTBOX_METRICS } from './attributes.js';
+import { failureOf } from './failure.js';
+import { optionsOf } from './metrics.js';
+import {
+  type ResolvedTelemetryOptions,
+  resolveTelemetryOptions,
+  type TelemetryOptions,
+} from './telemetry-options.js';
+import { TelemetrySources } from './telemetry-sources.js';
+
+interface BacklogInstruments {
+  readonly pending: ObservableGauge;
+  readonly oldestPendingAge: ObservableGauge;
+  readonly failures: Counter;
+}
+
+/**
+ * What waits in the table, asked for at each collection of metrics while the application runs. Where the store fails or
+ * is slow, the other metrics are exported all the same. The SDK then repeats the last value it has of a gauge, which
+ * looks like calm, so such failures are counted in a metric of their own.
+ */
+export class BacklogGauges implements Lifecycle {
+  readonly name = 'outbox backlog metrics';
+  readonly #store: OutboxStore | undefined;
+  readonly #options: ResolvedTelemetryOptions;
+  readonly #sources: TelemetrySources;
+  readonly #waiting = new Set<(error: Error) => void>();
+  #reading: Promise<OutboxBacklog> | undefined;
+  #unregister: (() => void) | undefined;
+
+  /** Without a store it does nothing. */
+  constructor(store: OutboxStore | undefined, options: TelemetryOptions = {}) {
+    this.#store = store;
+    this.#options = resolveTelemetryOptions(options);
+    this.#sources = new TelemetrySources(this.#options);
+  }
+
+  start(): void {
+    const store = this.#store;
+    const meter = this.#sources.meter;
+    if (!store || !meter || this.#unregister) return;
+    const instruments = instrumentsOf(meter);
+    const gauges = [instruments.pending, instruments.oldestPendingAge];
+    // A series that exists from the start shows its first increase.
+    instruments.failures.add(0, this.#options.attributes);
+    const callback = this.#callback(store, instruments);
+    meter.addBatchObservableCallback(callback, gauges);
+    this.#unregister = () => meter.removeBatchObservableCallback(callback, gauges);
+  }
+
+  /** A collection that waits for an answer at this moment goes on without. */
+  stop(): void {
+    this.#unregister?.();
+    this.#unregister = undefined;
+    for (const giveUp of this.#waiting) giveUp(new Error('the application has stopped'));
+  }
+
+  #callback(store: OutboxStore, instruments: BacklogInstruments): BatchObservableCallback {
+    const { pending, oldestPendingAge, failures } = instruments;
+    const { attributes } = this.#options;
+    return async (result) => {
+      try {
+        const backlog = await this.#bounded(this.#read(store));
+        result.observe(pending, backlog.pending, attributes);
+        result.observe(oldestPendingAge, backlog.oldestPendingAgeMs / 1_000, attributes);
+      } catch (error) {
+        if (!this.#unregister) return;
+        failures.add(1, attributes);
+        diag.warn(`the backlog of the outbox could not be read: ${failureOf(error).message}`);
+      }
+    };
+  }
+
+  /** One question at a time: collections that come while a slow one is under way wait for its answer. */
+  #read(store: OutboxStore): Promise<OutboxBacklog> {
+    this.#reading ??= (async () => store.backlog(this.#options.backlogAtMost))().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #bounded<T>(work: Promise<T>): Promise<T> {
+    const { clock, backlogTimeoutMs } = this.#options;
+    let giveUp = (_: Error): void => {};
+    const givenUp = new Promise<never>((_, reject) => {
+      giveUp = reject;
+    });
+    const timeUp = new Error(`no answer in ${backlogTimeoutMs} ms`);
+    const cancel = clock.schedule(backlogTimeoutMs, () => giveUp(timeUp));
+    this.#waiting.add(giveUp);
+    try {
+      return await Promise.race([work, givenUp]);
+    } finally {
+      cancel();
+      this.#waiting.delete(giveUp);
+    }
+  }
+}
+
+function instrumentsOf(meter: Meter): BacklogInstruments {
+  const { pending, oldestPendingAge, backlogFailures } = OUTBOX_METRICS;
+  return {
+    pending: meter.createObservableGauge(pending.name, optionsOf(pending)),
+    oldestPendingAge: meter.createObservableGauge(oldestPendingAge.name, optionsOf(oldestPendingAge)),
+    failures: meter.createCounter(backlogFailures.name, optionsOf(backlogFailures)),
+  };
+}

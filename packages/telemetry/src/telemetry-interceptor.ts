@@ -1,0 +1,110 @@
+import { context, type Tracer, trace } from '@opentelemetry/api';
+import type {
+  DispatchSummary,
+  OutboxEntry,
+  OutboxInterceptor,
+  OutboxRow,
+  PublishContext,
+  PublishStep,
+} from '@postcommit/core';
+import { AbortWatch } from './abort-watch.js';
+import type { OutboxInstruments } from './metrics.js';
+import { PublishAttempt } from './publish-attempt.js';
+import {
+  describeIds,
+  describeSummary,
+  inSpan,
+  type StartedSpan,
+  startDispatchSpan,
+  startEnqueueSpan,
+  startPublishSpan,
+} from './spans.js';
+import type { StartupSpan } from './startup-span.js';
+import {
+  type ResolvedTelemetryOptions,
+  resolveTelemetryOptions,
+  type TelemetryOptions,
+} from './telemetry-options.js';
+import { TelemetrySources } from './telemetry-sources.js';
+import { headersForPublisher, withTraceContext } from './trace-context.js';
+
+/**
+ * Traces and measures enqueue, dispatch and publish. It changes no outcome: every error goes on as it came. Where
+ * no SDK is registered, it hands everything on untouched.
+ */
+export class TelemetryInterceptor implements OutboxInterceptor {
+  readonly #options: ResolvedTelemetryOptions;
+  readonly #sources: TelemetrySources;
+  readonly #startup: StartupSpan | undefined;
+  readonly #aborts = new AbortWatch();
+
+  /** `startup` is the module's: batches that run in the background of an application do not belong to its start. */
+  constructor(options: TelemetryOptions = {}, startup?: StartupSpan) {
+    this.#startup = startup;
+    this.#options = resolveTelemetryOptions(options);
+    this.#sources = new TelemetrySources(this.#options);
+  }
+
+  enqueue(
+    entries: readonly OutboxEntry[],
+    next: (entries: readonly OutboxEntry[]) => Promise<string[]>,
+  ): Promise<string[]> {
+    const tracer = this.#sources.tracer;
+    // Without a tracer there may still be a trace that only passes through this process.
+    if (!tracer) return next(withTraceContext(entries, context.active()));
+    const span = startEnqueueSpan(tracer, entries, this.#options.attributes);
+    return inSpan(span, () => next(withTraceContext(entries, span.context)), describeIds);
+  }
+
+  async dispatch(limit: number, next: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary> {
+    const tracer = this.#sources.tracer;
+    const summary = await (tracer ? this.#tracedDispatch(tracer, limit, next) : next(limit));
+    this.#sources.instruments?.batchSettled(summary);
+    return summary;
+  }
+
+  publish(row: OutboxRow, publishContext: PublishContext, next: PublishStep): Promise<void> {
+    const { tracer, instruments } = this.#sources;
+    if (!tracer && !instruments) return next(row, publishContext);
+    instruments?.publishStarted(row.topic, this.#lagSeconds(row));
+    const { publishParent, attributes } = this.#options;
+    const span = tracer && startPublishSpan(tracer, row, publishParent, attributes);
+    return this.#attempt(row, publishContext, next, span, instruments);
+  }
+
+  #tracedDispatch(
+    tracer: Tracer,
+    limit: number,
+    next: (limit: number) => Promise<DispatchSummary>,
+  ): Promise<DispatchSummary> {
+    const parent = this.#startup?.isActive ? trace.deleteSpan(context.active()) : context.active();
+    const span = startDispatchSpan(tracer, limit, this.#options.attributes, parent);
+    return inSpan(span, () => next(limit), describeSummary);
+  }
+
+  /** `availableAt` is the database's time and now is ours: where the clocks differ, a lag is never below zero. */
+  #lagSeconds({ availableAt }: OutboxRow): number {
+    return Math.max(0, this.#options.clock.now() - availableAt.getTime()) / 1_000;
+  }
+
+  #attempt(
+    row: OutboxRow,
+    publishContext: PublishContext,
+    next: PublishStep,
+    started: StartedSpan | undefined,
+    instruments: OutboxInstruments | undefined,
+  ): Promise<void> {
+    const attempt = new PublishAttempt(row.topic, started?.span, instruments, this.#options.clock);
+    const publish = (): Promise<void> =>
+      started
+        ? context.with(started.context, next, undefined, handedOn(row, started), publishContext)
+        : next(row, publishContext);
+    return attempt.run(publish, publishContext.signal, this.#aborts);
+  }
+}
+
+/** The row as the publisher sees it: with the publish span in its headers. The stored one stays as it is. */
+function handedOn(row: OutboxRow, { context: active }: StartedSpan): OutboxRow {
+  const headers = headersForPublisher(row.headers, active);
+  return headers === row.headers ? row : { ...row, headers };
+}

@@ -1,0 +1,66 @@
+import {
+  createNoopMeter,
+  type Meter,
+  type MeterProvider,
+  metrics,
+  ProxyTracerProvider,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api';
+import { TELEMETRY_SCOPE } from './attributes.js';
+import { OutboxInstruments } from './metrics.js';
+import type { ResolvedTelemetryOptions } from './telemetry-options.js';
+
+/**
+ * Where spans and metrics go at this moment; undefined where nobody listens, so that nothing is built for nobody.
+ * An SDK may be registered after the application was composed, so the provider is looked up at every use.
+ */
+export class TelemetrySources {
+  readonly #options: ResolvedTelemetryOptions;
+  #tracerProvider: TracerProvider | undefined;
+  #tracer: Tracer | undefined;
+  #meterProvider: MeterProvider | undefined;
+  #meter: Meter | undefined;
+  #instruments: OutboxInstruments | undefined;
+
+  constructor(options: ResolvedTelemetryOptions) {
+    this.#options = options;
+  }
+
+  get tracer(): Tracer | undefined {
+    const provider = behindProxy(this.#options.tracerProvider ?? trace.getTracerProvider());
+    if (provider !== this.#tracerProvider) {
+      this.#tracerProvider = provider;
+      this.#tracer = isNoopProvider(provider) ? undefined : provider.getTracer(TELEMETRY_SCOPE);
+    }
+    return this.#tracer;
+  }
+
+  get meter(): Meter | undefined {
+    this.#useMeterProvider(this.#options.meterProvider ?? metrics.getMeterProvider());
+    return this.#meter;
+  }
+
+  get instruments(): OutboxInstruments | undefined {
+    this.#useMeterProvider(this.#options.meterProvider ?? metrics.getMeterProvider());
+    return this.#instruments;
+  }
+
+  #useMeterProvider(provider: MeterProvider): void {
+    if (provider === this.#meterProvider) return;
+    const meter = provider.getMeter(TELEMETRY_SCOPE);
+    this.#meterProvider = provider;
+    this.#meter = meter === createNoopMeter() ? undefined : meter;
+    this.#instruments = this.#meter && new OutboxInstruments(this.#meter, this.#options.attributes);
+  }
+}
+
+/** The global tracer provider is a proxy for life; what stands behind it changes when an SDK is registered. */
+function behindProxy(provider: TracerProvider): TracerProvider {
+  return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
+}
+
+function isNoopProvider(provider: TracerProvider): boolean {
+  return provider === new ProxyTracerProvider().getDelegate();
+}

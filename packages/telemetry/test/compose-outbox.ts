@@ -1,0 +1,36 @@
+import {
+  composeModules,
+  type OutboxApp,
+  OutboxDispatcher,
+  OutboxDriver,
+  OutboxModule,
+  type OutboxModuleOptions,
+  type PublishFunction,
+} from '@postcommit/core';
+import { MemoryOutboxStore, MemoryTable, OutboxMemoryModule, VirtualClock } from '@postcommit/store-memory';
+import { OutboxTelemetryModule, type TelemetryOptions } from '@postcommit/telemetry';
+
+export interface TestOutbox {
+  readonly app: OutboxApp;
+  readonly clock: VirtualClock;
+  readonly store: MemoryOutboxStore;
+  readonly dispatcher: OutboxDispatcher;
+}
+
+/** A whole application on the memory store, in virtual time, with telemetry composed in. Nothing drives it but the test. */
+export function composeOutbox(
+  publisher: PublishFunction,
+  options: OutboxModuleOptions = {},
+  telemetry: TelemetryOptions = {},
+): TestOutbox {
+  const clock = new VirtualClock();
+  const app = composeModules(
+    [
+      OutboxModule.forRoot({ ...options, publisher }),
+      OutboxMemoryModule.forRoot({ table: new MemoryTable(clock) }),
+      OutboxTelemetryModule.forRoot({ clock, ...telemetry }),
+    ],
+    { preferences: [{ provide: OutboxDriver, useValue: { name: 'the test' } }] },
+  );
+  return { app, clock, store: app.get(MemoryOutboxStore), dispatcher: app.get(OutboxDispatcher) };
+}
