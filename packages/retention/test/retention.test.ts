@@ -1,0 +1,130 @@
+import { composeModules, type Module, OutboxModule, OutboxStore } from '@postcommit/core';
+import { OutboxRetentionJob, OutboxRetentionModule, type PurgeReport } from '@postcommit/retention';
+import {
+  OutboxSchedulerModule,
+  ScheduledJobsPool,
+  Scheduler,
+  SchedulerCronerModule,
+  SchedulerSignals,
+} from '@postcommit/scheduler';
+import { MemoryOutboxStore, MemoryTable, OutboxMemoryModule, VirtualClock } from '@postcommit/store-memory';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+
+const DAY_MS = 24 * 60 * 60_000;
+const entry = { topic: 'order.paid', payload: {} };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function outbox(table = new MemoryTable(new VirtualClock())): Module[] {
+  return [OutboxModule.forRoot({ publisher: async () => {} }), OutboxMemoryModule.forRoot({ table })];
+}
+
+describe('OutboxRetentionModule', () => {
+  test('contributes its job with the documented defaults', () => {
+    const app = composeModules([...outbox(), SchedulerCronerModule, OutboxRetentionModule]);
+    expect(app.get(ScheduledJobsPool).items).toMatchObject([
+      { name: 'outbox-retention', schedule: '0 3 * * *', timezone: 'UTC', lockTtlMs: 60_000 },
+    ]);
+  });
+
+  test("the specification's line-up composes and sweeps at its time, dispatching besides", async () => {
+    vi.useFakeTimers({ now: new Date('2026-01-09T02:59:58.500Z') });
+    const clock = new VirtualClock(new Date('2026-01-01T00:00:00Z'));
+    const purged: PurgeReport[] = [];
+    const app = composeModules([
+      ...outbox(new MemoryTable(clock)),
+      SchedulerCronerModule,
+      OutboxSchedulerModule,
+      OutboxRetentionModule.forRoot({
+        retentionMs: 7 * DAY_MS,
+        schedule: '0 3 * * *',
+        onPurged: (report) => purged.push(report),
+      }),
+    ]);
+    onTestFinished(() => app.stop({ graceMs: 0 }));
+    const store = app.get(OutboxStore);
+    await store.markDispatched(await store.enqueue([entry, entry]));
+    await clock.advance(7 * DAY_MS + 1);
+    await app.start();
+    const [id = ''] = await store.enqueue(entry);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(purged).toEqual([{ dispatched: 2, dead: 0, processed: 0 }]);
+    expect(await store.peek({ state: 'dispatched' }, 10)).toMatchObject([{ id }]);
+    expect(app.get(Scheduler).plan()).toMatchObject([
+      { name: 'outbox-dispatch' },
+      { name: 'outbox-retention', nextAt: new Date('2026-01-10T03:00:00Z') },
+    ]);
+  });
+
+  test('without a scheduler the start says which module to add', async () => {
+    await expect(composeModules([...outbox(), OutboxRetentionModule]).start()).rejects.toMatchObject({
+      code: 'MISSING_BINDING',
+      message: expect.stringMatching(/OutboxRetentionModule.*compose SchedulerCronerModule/),
+    });
+  });
+
+  test.each([
+    [{ retentionMs: 0 }, /retentionMs must be more than 0 milliseconds, got 0/],
+    [{ retentionMs: -1 }, /got -1/],
+    [{ retentionMs: Number.NaN }, /got NaN/],
+    [{ retentionMs: Number.POSITIVE_INFINITY }, /leave the module out to keep rows for ever/],
+    [{ deadRetentionMs: 0 }, /deadRetentionMs must be more than 0/],
+    [{ deadRetentionMs: -1 }, /deadRetentionMs/],
+    [{ schedule: 'nightly' }, /schedule 'nightly'/],
+    [{ timezone: 'Utopia' }, /timezone 'Utopia'/],
+    [{ lockTtlMs: 0 }, /lockTtlMs/],
+  ])('forRoot refuses %j', (options, message) => {
+    expect(() => OutboxRetentionModule.forRoot(options)).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringMatching(message) }),
+    );
+  });
+});
+
+describe('OutboxRetentionJob', () => {
+  test('is silent when it deleted nothing', async () => {
+    const onPurged = vi.fn();
+    await new OutboxRetentionJob(new MemoryOutboxStore(), undefined, { onPurged }).execute();
+    expect(onPurged).not.toHaveBeenCalled();
+  });
+
+  test('reports what it deleted also when the second half of the sweep fails', async () => {
+    const clock = new VirtualClock();
+    const store = new MemoryOutboxStore({ table: new MemoryTable(clock) });
+    await store.markDispatched(await store.enqueue(entry));
+    await clock.advance(8 * DAY_MS);
+    store.purgeDead = () => Promise.reject(new Error('connection reset'));
+    const onPurged = vi.fn();
+    const job = new OutboxRetentionJob(store, undefined, { deadRetentionMs: DAY_MS, onPurged });
+    await expect(job.execute()).rejects.toThrow('connection reset');
+    expect(onPurged).toHaveBeenCalledExactlyOnceWith({ dispatched: 1, dead: 0, processed: 0 });
+  });
+
+  test('a sweep that was aborted does not begin with the dead rows', async () => {
+    const store = new MemoryOutboxStore();
+    store.purgeDead = vi.fn(async () => 0);
+    await new OutboxRetentionJob(store, undefined, { deadRetentionMs: 1 }).execute({
+      signal: AbortSignal.abort(),
+    });
+    expect(store.purgeDead).not.toHaveBeenCalled();
+  });
+
+  test('a sweep that fails is told by the scheduler, and the application goes on', async () => {
+    vi.useFakeTimers({ now: new Date('2026-01-01T02:59:59.500Z') });
+    const app = composeModules([...outbox(), SchedulerCronerModule, OutboxRetentionModule]);
+    onTestFinished(() => app.stop({ graceMs: 0 }));
+    app.get(OutboxStore).purgeDispatched = () => Promise.reject(new Error('connection refused'));
+    const failures: unknown[] = [];
+    app.get(SchedulerSignals).on('failed', (told) => failures.push(told));
+    await app.start();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(failures).toMatchObject([{ job: 'outbox-retention', error: { message: 'connection refused' } }]);
+  });
+});
+
+test('an age for what was processed needs a store that remembers it', () => {
+  const make = (): unknown =>
+    new OutboxRetentionJob(new MemoryOutboxStore(), undefined, { processedRetentionMs: 1 });
+  expect(make).toThrow(/ProcessedMessages/);
+});

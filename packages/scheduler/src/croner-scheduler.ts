@@ -1,0 +1,79 @@
+import { type Lifecycle, nameToken, OutboxError, type StopOptions } from '@postcommit/core';
+import type { Cron } from 'croner';
+import { JobRunner, type JobRunnerOptions } from './job-runner.js';
+import { assertJobSchedule, cronOf, latestTick, msToTickAfterNext, timezoneOf } from './schedule.js';
+import type { ScheduledJob } from './scheduled-job.js';
+import { type PlannedJob, Scheduler } from './scheduler.js';
+
+/** How long `stop` waits for running jobs unless it is told otherwise. */
+const DEFAULT_GRACE_MS = 10_000;
+
+interface Entry {
+  readonly job: ScheduledJob;
+  /** Only asked for times: one that was stopped knows no next time, and a job may end after the stop. */
+  readonly times: Cron;
+  readonly runner: JobRunner;
+}
+
+/** Runs jobs by croner. A tick that comes while its job still runs is skipped; a job's error is told, never fatal. */
+export class CronerScheduler extends Scheduler implements Lifecycle {
+  static {
+    nameToken(this, '@postcommit/scheduler/CronerScheduler');
+  }
+
+  readonly name = 'CronerScheduler';
+  readonly phase = 'work';
+  readonly #entries: readonly Entry[];
+  #crons: readonly Cron[] = [];
+
+  constructor(jobs: Iterable<ScheduledJob>, options: JobRunnerOptions = {}) {
+    super();
+    const all = [...jobs];
+    for (const job of all) assertJobSchedule(job);
+    assertDistinct(all.map(({ name }) => name));
+    this.#entries = all.map((job) => ({ job, times: cronOf(job), runner: new JobRunner(job, options) }));
+  }
+
+  plan(): readonly PlannedJob[] {
+    return this.#entries.map(({ job, times, runner }) => ({
+      name: job.name,
+      schedule: job.schedule,
+      timezone: timezoneOf(job),
+      nextAt: times.nextRun() ?? undefined,
+      isRunning: runner.isRunning,
+    }));
+  }
+
+  start(): void {
+    this.#stopTimers();
+    this.#crons = this.#entries.map((entry) => cronOf(entry.job).schedule(() => fire(entry)));
+  }
+
+  async stop({ graceMs = DEFAULT_GRACE_MS }: StopOptions = {}): Promise<void> {
+    this.#stopTimers();
+    await Promise.all(this.#entries.map(({ runner }) => runner.stop(graceMs)));
+  }
+
+  #stopTimers(): void {
+    for (const cron of this.#crons) cron.stop();
+    this.#crons = [];
+  }
+}
+
+function fire({ times, runner }: Entry): void {
+  const scheduledAt = latestTick(times, new Date());
+  void runner.tick({
+    scheduledAt,
+    ageMs: () => Date.now() - scheduledAt.getTime(),
+    msToTickAfterNext: () => msToTickAfterNext(times, new Date()),
+  });
+}
+
+function assertDistinct(names: readonly string[]): void {
+  const doubled = names.find((name, index) => names.indexOf(name) !== index);
+  if (doubled === undefined) return;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `two scheduled jobs are called '${doubled}': they would share one lock; give each a name of its own`,
+  );
+}

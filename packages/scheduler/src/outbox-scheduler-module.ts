@@ -1,0 +1,61 @@
+import {
+  contributeFactory,
+  type Module,
+  OutboxDispatcher,
+  OutboxDriver,
+  OutboxError,
+  OutboxSignals,
+  OutboxStore,
+} from '@postcommit/core';
+import {
+  DISPATCH_JOB_DEFAULTS,
+  OutboxDispatchJob,
+  type OutboxDispatchJobOptions,
+} from './outbox-dispatch-job.js';
+import { requireScheduler } from './require-scheduler.js';
+import { assertJobSchedule } from './schedule.js';
+import { ScheduledJobsPool } from './scheduled-job.js';
+
+export type OutboxSchedulerModuleOptions = Omit<OutboxDispatchJobOptions, 'clock'>;
+
+const NAME = 'OutboxSchedulerModule';
+
+/**
+ * Dispatches by the clock instead of by the worker: one instance of all, every second by default. Compose it with
+ * `SchedulerCronerModule`. It is a module itself, with all defaults; `forRoot` takes options.
+ */
+export const OutboxSchedulerModule: Module & { forRoot(options?: OutboxSchedulerModuleOptions): Module } = {
+  ...outboxSchedulerModule({}),
+  forRoot: (options = {}) => outboxSchedulerModule(options),
+};
+
+function outboxSchedulerModule(options: OutboxSchedulerModuleOptions): Module {
+  assertOptions(options);
+  return {
+    name: NAME,
+    provides: [{ provide: OutboxDriver, useValue: { name: NAME } }],
+    contributes: [
+      contributeFactory(
+        ScheduledJobsPool,
+        [OutboxDispatcher, OutboxStore, OutboxSignals],
+        (dispatcher, store, signals) => new OutboxDispatchJob(dispatcher, store, signals, options),
+      ),
+      requireScheduler(NAME),
+    ],
+  };
+}
+
+/** Here, where they were written, not at the first tick. */
+function assertOptions({ schedule, lockTtlMs, timezone, limit }: OutboxSchedulerModuleOptions): void {
+  assertJobSchedule({
+    name: DISPATCH_JOB_DEFAULTS.name,
+    schedule: schedule ?? DISPATCH_JOB_DEFAULTS.schedule,
+    lockTtlMs: lockTtlMs ?? DISPATCH_JOB_DEFAULTS.lockTtlMs,
+    timezone,
+  });
+  if (limit === undefined || (Number.isInteger(limit) && limit >= 1)) return;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `${NAME}: limit must be a whole number from 1, got ${String(limit)}`,
+  );
+}

@@ -1,0 +1,79 @@
+import { errorText, OutboxError } from '@postcommit/core';
+import { Cron } from 'croner';
+import type { ScheduledJob } from './scheduled-job.js';
+
+/** When a job runs, and under which name and lock. */
+export type JobSchedule = Pick<ScheduledJob, 'name' | 'schedule' | 'timezone' | 'lockTtlMs'>;
+
+const DEFAULT_TIMEZONE = 'UTC';
+/** The column of the lock's name. */
+const MAX_NAME_LENGTH = 255;
+/** A longer time does not fit a timer, which would then fire at once. */
+const MAX_TTL_MS = 2 ** 31 - 1;
+
+/** For modules that contribute jobs: refuses a bad name, schedule, zone or lock where it was written. */
+export function assertJobSchedule(job: JobSchedule): void {
+  const isNamed = typeof job.name === 'string' && job.name !== '' && job.name.length <= MAX_NAME_LENGTH;
+  if (!isNamed) throw invalid(job, `name must have 1 to ${MAX_NAME_LENGTH} characters`);
+  assertTimezone(job);
+  assertLockTtl(job);
+  const next = parse(job).nextRun();
+  if (!next) throw invalid(job, `schedule '${job.schedule}' names no time that is still to come`);
+}
+
+export function timezoneOf({ timezone }: JobSchedule): string {
+  return timezone ?? DEFAULT_TIMEZONE;
+}
+
+/** The times of a job's schedule. It has no timer until it is given a function. */
+export function cronOf(job: JobSchedule): Cron {
+  return new Cron(job.schedule, { timezone: timezoneOf(job) });
+}
+
+/** The latest time that the schedule names, the present second included. */
+export function latestTick(cron: Cron, now: Date): Date {
+  // croner counts in whole seconds and leaves out the one it is asked from.
+  const [latest] = cron.previousRuns(1, new Date(now.getTime() + 1_000));
+  return latest ?? new Date(Math.floor(now.getTime() / 1_000) * 1_000);
+}
+
+/** How long until the schedule's tick after the next one; infinite when there is none. */
+export function msToTickAfterNext(cron: Cron, now: Date): number {
+  const [, second] = cron.nextRuns(2, now);
+  return second === undefined ? Number.POSITIVE_INFINITY : second.getTime() - now.getTime();
+}
+
+function parse(job: JobSchedule): Cron {
+  try {
+    const cron = cronOf(job);
+    // croner takes a date as well; it would fire once and never again.
+    if (cron.getPattern() !== undefined) return cron;
+  } catch (error) {
+    throw invalid(job, `${notCron(job)}: ${errorText(error)}`, error);
+  }
+  throw invalid(job, notCron(job));
+}
+
+function notCron({ schedule }: JobSchedule): string {
+  return `schedule '${String(schedule)}' is not a cron expression of five fields, or six with seconds, such as '*/10 * * * * *'`;
+}
+
+function assertTimezone(job: JobSchedule): void {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: timezoneOf(job) });
+  } catch (error) {
+    const advice = "use an IANA name such as 'Europe/Berlin', or leave it out for UTC";
+    throw invalid(job, `timezone '${String(job.timezone)}' is unknown; ${advice}`, error);
+  }
+}
+
+function assertLockTtl(job: JobSchedule): void {
+  const { lockTtlMs } = job;
+  if (lockTtlMs === undefined) return;
+  if (Number.isFinite(lockTtlMs) && lockTtlMs >= 1 && lockTtlMs <= MAX_TTL_MS) return;
+  throw invalid(job, `lockTtlMs must be at least 1 and below 2^31, got ${String(lockTtlMs)}`);
+}
+
+function invalid({ name }: JobSchedule, problem: string, cause?: unknown): OutboxError {
+  return new OutboxError('INVALID_CONFIG', `scheduled job '${String(name)}': ${problem}`, { cause });
+}
