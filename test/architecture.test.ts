@@ -26,7 +26,7 @@ const table: Readonly<Record<string, Allowance>> = {
   cli: {
     siblings: ['core'],
     dependencies: ['commander', 'jiti'],
-    optionalPeers: ['@postcommit/store-pg'],
+    optionalPeers: ['@postcommit/store-pg', 'pg'],
   },
   telemetry: { siblings: ['core'], peers: ['@opentelemetry/api'] },
   'scheduled-messages': { siblings: ['core', 'publisher-events'] },

@@ -9,7 +9,8 @@ const MAX_CAUSES = 5;
 export function errorText(error: unknown): string {
   const text = readable(error)
     .replaceAll('\u0000', '\uFFFD')
-    .replace(/:\/\/[^\s/]*@/g, '://***@')
+    // A password may contain a slash; then it shows only by the colon before it.
+    .replace(/:\/\/(?:[^\s/:@]*:\S*|[^\s/]*)@/g, '://***@')
     .toWellFormed();
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_ERROR_BYTES));
   return text.slice(0, read);

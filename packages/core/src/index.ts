@@ -19,13 +19,21 @@ export type { OutboxErrorCode, PermanentErrorOptions } from './errors.js';
 export { isOutboxError, OutboxError, PermanentError, TransientError } from './errors.js';
 export type { OutboxInterceptor, PublishStep } from './interceptors.js';
 export { OutboxInterceptors } from './interceptors.js';
-export type { ComposeOptions, OutboxApp } from './modules/compose-modules.js';
+export type { ComposeOptions, OutboxApp, StartOptions } from './modules/compose-modules.js';
 export { composeModules } from './modules/compose-modules.js';
 export { Inject, Injectable } from './modules/inject.js';
 export type { Lifecycle, StopOptions } from './modules/lifecycle.js';
 export { Lifecycles } from './modules/lifecycle.js';
-export type { Contribution, Dependency, Module, OptionalToken, Provider, Recipe } from './modules/module.js';
-export { contributeFactory, optional, provideFactory } from './modules/module.js';
+export type {
+  Contribution,
+  Dependency,
+  LazyToken,
+  Module,
+  OptionalToken,
+  Provider,
+  Recipe,
+} from './modules/module.js';
+export { contributeFactory, lazy, optional, provideFactory } from './modules/module.js';
 export type { PoolToken } from './modules/pool.js';
 export { Pool } from './modules/pool.js';
 export type { Token, TokenKey } from './modules/token.js';

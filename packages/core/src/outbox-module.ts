@@ -6,6 +6,7 @@ import { type Lifecycle, Lifecycles } from './modules/lifecycle.js';
 import {
   type Contribution,
   contributeFactory,
+  lazy,
   type Module,
   optional,
   type Provider,
@@ -53,14 +54,15 @@ const ENGINE = [
 /** The worker runs unless something else drives the dispatcher. */
 const WORKER_LIFECYCLE: Contribution<Lifecycle> = contributeFactory(
   Lifecycles,
-  [OutboxWorker, optional(OutboxDriver)],
+  // Made when it is to run: an application whose commands only look needs no publisher.
+  [lazy(OutboxWorker), optional(OutboxDriver)],
   (worker, driver) => ({
     name: 'OutboxWorker',
     start: () => {
-      if (!driver) worker.start();
+      if (!driver) worker().start();
     },
     stop: async (options) => {
-      await worker.stop(options);
+      if (!driver) await worker().stop(options);
     },
   }),
 );

@@ -103,6 +103,7 @@ describe('the text that is stored', () => {
 
   test('masks a password that contains an @', () => {
     expect(errorText(new Error('postgres://app:s@cret@db:5432/shop'))).toBe('postgres://***@db:5432/shop');
+    expect(errorText(new Error('postgres://app:s/c/ret@db:5432/shop'))).toBe('postgres://***@db:5432/shop');
   });
 
   test('fits and is storable whatever was thrown', () => {

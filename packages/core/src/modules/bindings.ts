@@ -1,6 +1,14 @@
 import { OutboxError } from '../errors.js';
 import { dependenciesOf } from './inject.js';
-import { type Dependency, isOptional, type Module, type Provider, type Recipe, tokenOf } from './module.js';
+import {
+  type Dependency,
+  isLazy,
+  isOptional,
+  type Module,
+  type Provider,
+  type Recipe,
+  tokenOf,
+} from './module.js';
 import { isPoolToken } from './pool.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
 
@@ -88,9 +96,10 @@ function assertResolvable(
   if (checked.has(binding)) return;
   if (path.includes(binding)) throw cycle([...path.slice(path.indexOf(binding)), binding]);
   for (const dependency of dependenciesOfRecipe(binding.recipe)) {
-    for (const next of targetsOf(dependency, bindings, binding)) {
-      assertResolvable(next, bindings, [...path, binding], checked);
-    }
+    const targets = targetsOf(dependency, bindings, binding);
+    // What is made later, when it is asked for, closes no circle.
+    if (isLazy(dependency)) continue;
+    for (const next of targets) assertResolvable(next, bindings, [...path, binding], checked);
   }
   checked.add(binding);
 }

@@ -1,7 +1,7 @@
 import { OutboxError } from '../errors.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
 import { type Lifecycle, Lifecycles, type StopOptions } from './lifecycle.js';
-import { type Dependency, isOptional, type Module, type Provider, tokenOf } from './module.js';
+import { type Dependency, isLazy, isOptional, type Module, type Provider, tokenOf } from './module.js';
 import { isPoolToken } from './pool.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
 
@@ -10,14 +10,21 @@ export interface ComposeOptions {
   readonly preferences?: readonly Provider[];
 }
 
+export interface StartOptions {
+  /** `resource`: connections and the like, but nothing that works by itself. For commands and scripts. Default all. */
+  readonly only?: 'resource';
+}
+
 /** A composed application. */
 export interface OutboxApp {
   /** The one instance behind a token; made when it is first asked for. */
   get<T>(token: Token<T>): T;
+  /** Whether the token is bound; a pool always is. */
+  has(token: Token): boolean;
   /** Every bound token. Bind each to `() => app.get(token)` to host the application in another container. */
   readonly tokens: readonly Token[];
   /** Starts what the modules run. When one fails, those already started are stopped again. */
-  start(): Promise<void>;
+  start(options?: StartOptions): Promise<void>;
   /** Stops what runs, in reverse order, and reports every error. Harmless when nothing runs. */
   stop(options?: StopOptions): Promise<void>;
 }
@@ -47,8 +54,12 @@ class ComposedApp implements OutboxApp {
     return this.#resolve(token) as T;
   }
 
-  start(): Promise<void> {
-    this.#starting ??= this.#startAll().catch((error) => {
+  has(token: Token): boolean {
+    return isPoolToken(token) || this.#bindings.providers.has(tokenKey(token));
+  }
+
+  start(options: StartOptions = {}): Promise<void> {
+    this.#starting ??= this.#startAll(options).catch((error) => {
       this.#starting = undefined;
       throw error;
     });
@@ -62,10 +73,10 @@ class ComposedApp implements OutboxApp {
     return this.#stopping;
   }
 
-  async #startAll(): Promise<void> {
+  async #startAll({ only }: StartOptions): Promise<void> {
     const all = this.get(Lifecycles).items;
     const resources = all.filter(({ phase }) => phase === 'resource');
-    const work = all.filter(({ phase }) => phase !== 'resource');
+    const work = only === 'resource' ? [] : all.filter(({ phase }) => phase !== 'resource');
     for (const lifecycle of [...resources, ...work]) {
       try {
         await lifecycle.start();
@@ -110,6 +121,7 @@ class ComposedApp implements OutboxApp {
 
   #resolve(dependency: Dependency): unknown {
     const token = tokenOf(dependency);
+    if (isLazy(dependency)) return () => this.#resolve(token);
     const key = tokenKey(token);
     if (isPoolToken(token)) return this.#once(key, () => new token(this.#contributionsTo(key)));
     const binding = this.#bindings.providers.get(key);

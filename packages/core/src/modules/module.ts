@@ -6,30 +6,46 @@ export interface OptionalToken<T = unknown> {
   readonly optional: Token<T>;
 }
 
-export type Dependency = Token | OptionalToken;
+/** Stands in an `inject` list for a token that is resolved only when the function it becomes is called. */
+export interface LazyToken<T = unknown> {
+  readonly lazy: Token<T>;
+}
+
+export type Dependency = Token | OptionalToken | LazyToken;
 
 export function optional<T>(token: Token<T>): OptionalToken<T> {
   return { optional: token };
 }
 
-/** A class may have a static member called `optional`; only an object that is no class stands for an optional token. */
+export function lazy<T>(token: Token<T>): LazyToken<T> {
+  return { lazy: token };
+}
+
+/** A class may have a static member of that name; only an object that is no class stands for a token. */
 export function isOptional(dependency: Dependency): dependency is OptionalToken {
-  return typeof dependency === 'object';
+  return typeof dependency === 'object' && 'optional' in dependency;
+}
+
+export function isLazy(dependency: Dependency): dependency is LazyToken {
+  return typeof dependency === 'object' && 'lazy' in dependency;
 }
 
 export function tokenOf(dependency: Dependency): Token {
-  return isOptional(dependency) ? dependency.optional : dependency;
+  if (isOptional(dependency)) return dependency.optional;
+  return isLazy(dependency) ? dependency.lazy : dependency;
 }
 
 /** What a dependency resolves to. */
 export type Resolved<D> =
   D extends OptionalToken<infer T>
     ? T | undefined
-    : D extends abstract new (
-          ...args: never[]
-        ) => infer T
-      ? T
-      : never;
+    : D extends LazyToken<infer T>
+      ? () => T
+      : D extends abstract new (
+            ...args: never[]
+          ) => infer T
+        ? T
+        : never;
 
 type ResolvedAll<Dependencies extends readonly Dependency[]> = {
   -readonly [Index in keyof Dependencies]: Resolved<Dependencies[Index]>;

@@ -4,6 +4,7 @@ import { Inject } from '../../src/modules/inject.js';
 import { type Lifecycle, Lifecycles } from '../../src/modules/lifecycle.js';
 import {
   contributeFactory,
+  lazy,
   type Module,
   optional,
   type Provider,
@@ -26,6 +27,12 @@ class Car {
   static readonly inject = [Engine] as const;
   readonly engine: Engine;
   constructor(engine: Engine) {
+    this.engine = engine;
+  }
+}
+class Shelf {
+  readonly engine: () => Engine;
+  constructor(engine: () => Engine) {
     this.engine = engine;
   }
 }
@@ -140,6 +147,69 @@ describe('recipes', () => {
     const engine = moduleOf('e', { provide: Engine, useClass: Diesel });
     expect(composeModules([wagon, engine]).get(Wagon).engine?.name).toBe('diesel');
   });
+});
+
+describe('a lazy dependency', () => {
+  test('is made when it is asked for, and once', () => {
+    let made = 0;
+    const app = composeModules([
+      moduleOf('garage', {
+        provide: Engine,
+        useFactory: () => {
+          made += 1;
+          return new Diesel();
+        },
+      }),
+      moduleOf(
+        'shop',
+        provideFactory(Shelf, [lazy(Engine)], (engine) => new Shelf(engine)),
+      ),
+    ]);
+    const { engine } = app.get(Shelf);
+    expect(made).toBe(0);
+    expect(engine()).toBe(app.get(Engine));
+    expect(made).toBe(1);
+  });
+
+  test('closes no circle, but must be bound', () => {
+    class Hen {
+      readonly shelf: () => Shelf;
+      constructor(shelf: () => Shelf) {
+        this.shelf = shelf;
+      }
+    }
+    const shelf = provideFactory(Shelf, [lazy(Engine)], (engine) => new Shelf(engine));
+    expect(() => composeModules([moduleOf('shop', shelf)])).toThrow(refusal('MISSING_BINDING', 'Engine'));
+    const app = composeModules([
+      moduleOf(
+        'farm',
+        provideFactory(Hen, [lazy(Shelf)], (lazyShelf) => new Hen(lazyShelf)),
+        provideFactory(Shelf, [Hen], () => new Shelf(() => new Diesel())),
+      ),
+    ]);
+    expect(app.get(Hen).shelf()).toBe(app.get(Shelf));
+  });
+});
+
+test('has tells what is bound', () => {
+  const app = composeModules([moduleOf('garage', { provide: Engine, useClass: Diesel })]);
+  expect(app.has(Engine)).toBe(true);
+  expect(app.has(Shelf)).toBe(false);
+  expect(app.has(Lifecycles)).toBe(true);
+});
+
+test('start({ only: resource }) leaves alone what works by itself', async () => {
+  const seen: string[] = [];
+  const part = (name: string, phase: 'resource' | 'work') => ({
+    pool: Lifecycles,
+    useValue: { name, phase, start: () => seen.push(`start ${name}`), stop: () => seen.push(`stop ${name}`) },
+  });
+  const app = composeModules([
+    { name: 'app', contributes: [part('worker', 'work'), part('connection', 'resource')] },
+  ]);
+  await app.start({ only: 'resource' });
+  await app.stop();
+  expect(seen).toEqual(['start connection', 'stop connection']);
 });
 
 describe('what is wrong is refused when composing, by name', () => {

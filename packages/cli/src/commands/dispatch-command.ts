@@ -1,0 +1,98 @@
+import {
+  type DispatchSummary,
+  isOutboxError,
+  type OutboxApp,
+  OutboxDispatcher,
+  OutboxStore,
+} from '@postcommit/core';
+import { CommandError, ExitCode } from '../command-error.js';
+import type { CommandOutput } from '../command-output.js';
+import { DispatchLoop } from '../dispatch-loop.js';
+import { Interruption } from '../interruption.js';
+import type { CommandContext, OutboxCommand } from '../outbox-command.js';
+import { parseLimit } from '../parse-options.js';
+import { progressLine } from '../progress-line.js';
+import { formatTable } from '../table.js';
+
+interface DispatchOptions {
+  readonly limit?: number;
+  readonly loop?: boolean;
+}
+
+/** Counting further than this would slow down what is measured. */
+const MAX_COUNTED = 100_000;
+
+export const dispatchCommand: OutboxCommand = {
+  name: 'outbox:dispatch',
+  description: 'Publish pending rows now',
+  configure(command) {
+    command
+      .option('--limit <n>', 'rows of a batch; default: batchSize of the configuration', parseLimit)
+      .option('--loop', 'batch after batch, until nothing is due');
+  },
+  async run(context) {
+    const { limit }: DispatchOptions = context.options;
+    const batches = new DispatchLoop(dispatcherOf(context.app), context.app.get(OutboxStore), limit);
+    const exitCode = await dispatchUntilInterrupted(batches, context);
+    showSummary(batches.total, context.output);
+    if (exitCode !== undefined) throw new CommandError('interrupted', exitCode);
+    if (batches.isStuck) throw new CommandError('gave up: what is still due fails again and again');
+  },
+};
+
+/** Gives the exit code of the signal that ended it, if one did. */
+async function dispatchUntilInterrupted(
+  batches: DispatchLoop,
+  { app, host, options, output }: CommandContext,
+): Promise<number | undefined> {
+  const { loop = false }: DispatchOptions = options;
+  const interruption = new Interruption(
+    () => output.warn('ending after this batch; once more to end at once'),
+    (exitCode) => host.exit(exitCode),
+  );
+  try {
+    await batches.next();
+    while (loop && interruption.exitCode === undefined && (await batches.hasMore())) {
+      await showProgress(batches.total, app, output);
+      await batches.next();
+    }
+    return interruption.exitCode;
+  } finally {
+    interruption.end();
+    if (loop) output.endProgress();
+  }
+}
+
+async function showProgress(total: DispatchSummary, app: OutboxApp, output: CommandOutput): Promise<void> {
+  if (output.mode !== 'terminal') return;
+  const { pending } = await app.get(OutboxStore).backlog(MAX_COUNTED);
+  const { dispatched, failed, dead } = total;
+  output.progress(progressLine({ done: dispatched + dead, pending, failed, dead }, output.columns));
+}
+
+function showSummary(total: DispatchSummary, output: CommandOutput): void {
+  const { fetched, dispatched, failed, dead, fenced } = total;
+  output.show({
+    plain: [`outbox:dispatch fetched=${fetched} dispatched=${dispatched} failed=${failed} dead=${dead}`],
+    json: { fetched, dispatched, failed, dead, fenced },
+    terminal: (columns) =>
+      formatTable(
+        ['fetched', 'dispatched', 'failed', 'dead'],
+        [[fetched, dispatched, failed, dead].map(String)],
+        columns,
+      ),
+  });
+  if (fenced > 0) output.warn(`${fenced} claims were lost before their outcome could be recorded`);
+}
+
+function dispatcherOf(app: OutboxApp): OutboxDispatcher {
+  try {
+    return app.get(OutboxDispatcher);
+  } catch (error) {
+    if (!isOutboxError(error) || error.code !== 'MISSING_BINDING') throw error;
+    throw new CommandError(
+      'no publisher: add one in the config file, with OutboxModule.forRoot({ publisher })',
+      ExitCode.usage,
+    );
+  }
+}

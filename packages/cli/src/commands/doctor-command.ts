@@ -1,0 +1,57 @@
+import {
+  isOutboxError,
+  type OutboxApp,
+  type OutboxBacklog,
+  OutboxSchema,
+  OutboxStore,
+} from '@postcommit/core';
+import { CommandError } from '../command-error.js';
+import { DoctorChecks, type DoctorFinding, type DoctorLimits } from '../doctor-check.js';
+import { findingLine, findingLines, healthLine, healthLines } from '../doctor-format.js';
+import type { OutboxCommand } from '../outbox-command.js';
+import { parseDurationMs } from '../parse-options.js';
+
+interface DoctorOptions {
+  readonly transactionAge: number;
+}
+
+export const doctorCommand: OutboxCommand = {
+  name: 'outbox:doctor',
+  description: 'Tell what is wrong with the outbox, and what mends it',
+  configure(command) {
+    command.option(
+      '--transaction-age <duration>',
+      'tell of transactions that have been open for longer; default 5m',
+      parseDurationMs,
+      5 * 60_000,
+    );
+  },
+  async run({ app, options, output }) {
+    const { transactionAge }: DoctorOptions = options as DoctorOptions;
+    const problems = await findAll(app, { transactionAgeMs: transactionAge });
+    const backlog = await backlogOf(app);
+    output.show({
+      plain: [healthLine(backlog, problems), ...problems.map(findingLine)],
+      json: { ...backlog, problems },
+      terminal: () => [...healthLines(backlog, problems), ...problems.flatMap(findingLines)],
+    });
+    const required = problems.filter(({ level }) => level === 'required').length;
+    if (required > 0) throw new CommandError(`the outbox can't work: ${required} required to be mended`);
+  },
+};
+
+async function findAll(app: OutboxApp, limits: DoctorLimits): Promise<DoctorFinding[]> {
+  const found: DoctorFinding[] = app.has(OutboxSchema) ? await app.get(OutboxSchema).check() : [];
+  for (const check of app.get(DoctorChecks)) found.push(...(await check.find(limits)));
+  return found;
+}
+
+/** Undefined while there is no table to count in; that is one of the problems then. */
+async function backlogOf(app: OutboxApp): Promise<OutboxBacklog | undefined> {
+  try {
+    return await app.get(OutboxStore).backlog();
+  } catch (error) {
+    if (isOutboxError(error) && error.code === 'SCHEMA_OUTDATED') return undefined;
+    throw error;
+  }
+}

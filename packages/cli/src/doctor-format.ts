@@ -1,0 +1,29 @@
+import type { OutboxBacklog } from '@postcommit/core';
+import type { DoctorFinding } from './doctor-check.js';
+import { quoted } from './printable.js';
+
+/** `outbox:doctor pending=4 oldestPendingAgeMs=1200 problems=0` */
+export function healthLine(backlog: OutboxBacklog | undefined, problems: readonly DoctorFinding[]): string {
+  const waiting = backlog
+    ? ` pending=${backlog.pending} oldestPendingAgeMs=${Math.round(backlog.oldestPendingAgeMs)}`
+    : '';
+  return `outbox:doctor${waiting} problems=${problems.length}`;
+}
+
+export function findingLine({ level, problem, fix }: DoctorFinding): string {
+  return `${level} problem=${quoted(problem)} fix=${quoted(fix)}`;
+}
+
+export function healthLines(
+  backlog: OutboxBacklog | undefined,
+  problems: readonly DoctorFinding[],
+): string[] {
+  const ageS = backlog ? Math.round(backlog.oldestPendingAgeMs / 1_000) : 0;
+  const waiting = backlog ? [`${backlog.pending} pending, the oldest has been due for ${ageS} s`] : [];
+  return [...waiting, problems.length === 0 ? 'no problems found' : `${problems.length} to mend:`];
+}
+
+/** The fix below its problem, ready to be copied. */
+export function findingLines({ level, problem, fix }: DoctorFinding): string[] {
+  return ['', `${level}: ${problem}`, ...fix.split('\n').map((line) => `  ${line}`)];
+}

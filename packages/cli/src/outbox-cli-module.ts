@@ -1,0 +1,28 @@
+import type { Module } from '@postcommit/core';
+import { discardCommand } from './commands/discard-command.js';
+import { dispatchCommand } from './commands/dispatch-command.js';
+import { doctorCommand } from './commands/doctor-command.js';
+import { listCommand } from './commands/list-command.js';
+import { purgeCommand } from './commands/purge-command.js';
+import { retryCommand } from './commands/retry-command.js';
+import { migrateCommand, schemaCommand } from './commands/schema-commands.js';
+import { statsCommand } from './commands/stats-command.js';
+import { type OutboxCommand, OutboxCommands } from './outbox-command.js';
+
+const COMMANDS: readonly OutboxCommand[] = [
+  dispatchCommand,
+  statsCommand,
+  listCommand,
+  retryCommand,
+  discardCommand,
+  purgeCommand,
+  schemaCommand,
+  migrateCommand,
+  doctorCommand,
+];
+
+/** Contributes the commands of the outbox. `registerOutboxCommands` puts them into a program. */
+export const OutboxCliModule: Module = {
+  name: 'OutboxCliModule',
+  contributes: COMMANDS.map((command) => ({ pool: OutboxCommands, useValue: command })),
+};

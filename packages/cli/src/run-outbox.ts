@@ -1,0 +1,96 @@
+import { composeModules, type OutboxApp } from '@postcommit/core';
+import { Command } from 'commander';
+import { CommandError, ExitCode } from './command-error.js';
+import { processHost } from './command-host.js';
+import { databaseUrlConfig } from './database-url-config.js';
+import { loadConfig } from './load-config.js';
+import type { OutboxCliConfig } from './outbox-cli-config.js';
+import { OutboxCliModule } from './outbox-cli-module.js';
+import { refuseInOneLine, registerOutboxCommands, reportFailure } from './register-outbox-commands.js';
+
+/** How long what a config file left open may keep the process alive. */
+const MAX_LINGER_MS = 1_000;
+
+/** What the `outbox` binary runs, with the arguments of this process. Its result is the exit code. */
+export async function runOutbox(args: readonly string[], version: string): Promise<void> {
+  guardProcess(args);
+  const { file, rest } = splitConfigOption(args);
+  let config: OutboxCliConfig | undefined;
+  try {
+    config = await findConfig(file, rest);
+    await createProgram(compose(config), version).parseAsync(rest, { from: 'user' });
+  } catch (error) {
+    report(error, args);
+  }
+  try {
+    await config?.close?.();
+  } catch (error) {
+    report(error, args);
+  }
+  // Unless something is still open, the process has ended before.
+  setTimeout(() => process.exit(), MAX_LINGER_MS).unref();
+}
+
+/** Node prints an error that nobody caught with all that hangs on it, passwords and values too. */
+function guardProcess(args: readonly string[]): void {
+  const end = (error: unknown): never => {
+    report(error, args);
+    process.exit();
+  };
+  process.on('uncaughtException', end);
+  process.on('unhandledRejection', end);
+  // Whoever reads us may stop reading, `outbox list | head` for one.
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
+    process.exit(code === 'EPIPE' ? ExitCode.ok : ExitCode.failed),
+  );
+}
+
+function report(error: unknown, args: readonly string[]): void {
+  reportFailure(error, 'outbox', processHost, { verbose: args.includes('--verbose') });
+}
+
+/** The config file decides which commands there are, so its option is read before the others. */
+function splitConfigOption(args: readonly string[]): { file: string | undefined; rest: string[] } {
+  const reader = withConfigOption(new Command('outbox').helpOption(false));
+  refuseInOneLine(reader, processHost);
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const { operands, unknown } = reader.parseOptions(args.slice(0, end));
+  return { file: reader.opts().config, rest: [...operands, ...unknown, ...args.slice(end)] };
+}
+
+function withConfigOption(command: Command): Command {
+  return command.option('--config <path>', 'default: outbox.config.ts, .js or .mjs in this folder');
+}
+
+async function findConfig(file: string | undefined, args: readonly string[]): Promise<OutboxCliConfig> {
+  const config = await loadConfig(process.cwd(), file);
+  if (config) return config;
+  const { DATABASE_URL } = process.env;
+  if (DATABASE_URL) return databaseUrlConfig(DATABASE_URL);
+  if (asksForHelp(args)) return { modules: [] };
+  throw new CommandError(
+    'which outbox? Write outbox.config.ts with export default defineConfig({ modules }), or set DATABASE_URL',
+    ExitCode.usage,
+  );
+}
+
+function asksForHelp(args: readonly string[]): boolean {
+  const [first = 'help'] = args;
+  return first === 'help' || args.some((arg) => ['--help', '-h', '--version', '-V'].includes(arg));
+}
+
+function compose({ modules, preferences = [] }: OutboxCliConfig): OutboxApp {
+  const hasCommands = modules.some(({ name }) => name === OutboxCliModule.name);
+  return composeModules(hasCommands ? modules : [...modules, OutboxCliModule], { preferences });
+}
+
+function createProgram(app: OutboxApp, version: string): Command {
+  const program = withConfigOption(new Command('outbox'))
+    .description(
+      'Operates a transactional outbox. Without a config file, DATABASE_URL names a PostgreSQL database.',
+    )
+    .version(version);
+  refuseInOneLine(program, processHost);
+  registerOutboxCommands(program, app, { shortNames: true });
+  return program;
+}
