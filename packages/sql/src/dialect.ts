@@ -36,6 +36,11 @@ export type UnpublishedOutcome = Exclude<Outcome, { kind: 'dispatched' }>;
 export interface SqlDialect {
   readonly name: string;
   insert(table: TableName, rows: readonly NewRow[]): SqlStatement;
+  /**
+   * Only where the database can tell other processes that rows were enqueued: the statement that tells them, or
+   * `insert` with that added, so that it takes no further round trip and comes true only with the caller's commit.
+   */
+  notify?(table: TableName, insert?: SqlStatement): SqlStatement;
   /** One of these ids that is stored already. */
   findExisting(table: TableName, ids: readonly string[]): SqlStatement;
   /**

@@ -3,7 +3,13 @@
 // The seam between databases
 export type { Claim, KeyCursor, KeyedClaim, SqlDialect, UnpublishedOutcome } from './dialect.js';
 export { postgres } from './postgres/dialect.js';
+// Wake-up on PostgreSQL
+export type { ListenClientLike, Notification } from './postgres/listen-client-like.js';
+export type { PostgresWakeupOptions } from './postgres/postgres-wakeup.js';
+export { PostgresWakeup } from './postgres/postgres-wakeup.js';
 // Capabilities
+export type { BindToDatabase, ListeningOptions, SqlDatabase } from './sql-capabilities.js';
+export { sqlCapabilities, wakeupLifecycle } from './sql-capabilities.js';
 export { SqlJobLock } from './sql-job-lock.js';
 export { SqlOutboxSchema } from './sql-outbox-schema.js';
 export type { SqlOutboxStoreOptions } from './sql-outbox-store.js';

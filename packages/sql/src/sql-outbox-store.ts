@@ -1,6 +1,7 @@
 import {
   assertLimit,
   assertOlderThan,
+  type Clock,
   createUuidv7,
   type NewRow,
   type OutboxBacklog,
@@ -12,9 +13,11 @@ import {
   type RowFilter,
   TransactionalOutboxStore,
 } from '@postcommit/core';
+import { backgroundClock } from './background-clock.js';
 import type { EndState, SqlDialect, UnpublishedOutcome } from './dialect.js';
 import { duplicateIdError, idNamedBy, isUniqueViolation, missingTableError } from './driver-errors.js';
 import { KeyedClaims } from './keyed-claims.js';
+import { NotifyDebounce } from './notify-debounce.js';
 import { postgres } from './postgres/dialect.js';
 import { inPublishOrder, toOutboxRow } from './row-mapping.js';
 import type { SqlExecutor, SqlRecord, SqlStatement } from './sql-statement.js';
@@ -23,6 +26,13 @@ import { TableName, type TableOptions } from './table-name.js';
 export interface SqlOutboxStoreOptions extends OutboxStoreOptions, TableOptions {
   /** Default: PostgreSQL. */
   readonly dialect?: SqlDialect;
+  /**
+   * Whether an enqueue wakes workers in other processes, where the database can: by NOTIFY on PostgreSQL. Default
+   * true. False where transactions that notify are a problem: PREPARE TRANSACTION refuses them, for one.
+   */
+  readonly wakeup?: boolean;
+  /** For the timers of the wake-up; rows follow the database's clock. Default: the process's. */
+  readonly clock?: Clock;
 }
 
 /** Rows deleted in one statement: short locks, short transactions. */
@@ -35,6 +45,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   readonly #executor: SqlExecutor<Tx>;
   readonly #newToken = createUuidv7();
   readonly #keyed: KeyedClaims;
+  readonly #hints: NotifyDebounce;
+  readonly #wakesWorkers: boolean;
 
   constructor(executor: SqlExecutor<Tx>, options: SqlOutboxStoreOptions = {}) {
     super(options);
@@ -42,6 +54,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     this.#dialect = options.dialect ?? postgres;
     this.#table = new TableName(options);
     this.#keyed = new KeyedClaims((claim) => this.#run(...this.#dialect.claimKeyed(this.#table, claim)));
+    this.#wakesWorkers = options.wakeup ?? true;
+    this.#hints = new NotifyDebounce(() => this.#notify(), options.clock ?? backgroundClock);
   }
 
   async fetchPending(limit: number): Promise<OutboxRow[]> {
@@ -127,13 +141,34 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return this.#purge('dead', olderThan);
   }
 
+  /**
+   * Sends the wake-up that a burst of enqueues is still owed, and leaves no timer behind: call it before you close the
+   * connection. Store modules do when the application stops. Never throws, and takes a second at the most.
+   */
+  flushWakeup(): Promise<void> {
+    return this.#hints.flush();
+  }
+
   protected async insert(rows: readonly NewRow[], tx?: Tx): Promise<void> {
+    const insert = this.#dialect.insert(this.#table, rows);
     try {
-      await this.#executor([this.#dialect.insert(this.#table, rows)], tx);
+      await this.#executor([this.#withHint(insert, rows)], tx);
     } catch (error) {
       if (isUniqueViolation(error)) throw duplicateIdError(await this.#takenId(error, rows, tx), error);
       throw missingTableError(error, this.#table) ?? error;
     }
+  }
+
+  /** A worker in this process hears of it without the database; rows for later are found when they fall due. */
+  #withHint(insert: SqlStatement, rows: readonly NewRow[]): SqlStatement {
+    if (!this.#wakesWorkers || this.hasEnqueueListeners || !this.#dialect.notify || !rows.some(isDue)) {
+      return insert;
+    }
+    return this.#hints.admit() ? this.#dialect.notify(this.#table, insert) : insert;
+  }
+
+  async #notify(): Promise<void> {
+    if (this.#dialect.notify) await this.#executor([this.#dialect.notify(this.#table)]);
   }
 
   async #purge(state: EndState, olderThan: Date | { readonly ageMs: number }): Promise<number> {
@@ -213,4 +248,9 @@ function idsOf(records: readonly SqlRecord[]): string[] {
 
 function isRetaken(records: readonly SqlRecord[]): boolean {
   return records.length === 1 && Number(records[0]?.retakes) > 0;
+}
+
+/** By this process's clock, which is good enough for a hint. */
+function isDue({ availableAt }: NewRow): boolean {
+  return availableAt === undefined || availableAt.getTime() <= Date.now();
 }

@@ -1,13 +1,12 @@
 import {
+  contributeFactory,
   EnqueuePipeline,
-  JobLock,
+  Lifecycles,
   type Module,
-  OutboxSchema,
   OutboxStore,
-  ProcessedMessages,
   provideFactory,
 } from '@postcommit/core';
-import { SqlJobLock, SqlOutboxSchema, SqlProcessedMessages } from '@postcommit/sql';
+import { type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
 import type { PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
@@ -15,11 +14,16 @@ import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
 export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipeline'> {
   /** Yours: it is neither opened nor closed here. */
   readonly pool: PgPoolLike;
+  /**
+   * Makes the connection on which a worker listens, each time one is needed; it is closed here. Default: a client like
+   * those of the pool. Needed where the pool goes through a transaction pooler: then connect to the server itself.
+   */
+  readonly listenClient?: () => ListenClientLike;
 }
 
-/** Binds `PgOutboxStore` as the store, with its schema, job locks and processed messages. */
+/** Binds `PgOutboxStore` as the store, with its schema, job locks and processed messages, and the wake-up of workers. */
 export const OutboxPgModule = {
-  forRoot({ pool, ...options }: OutboxPgModuleOptions): Module {
+  forRoot({ pool, listenClient, ...options }: OutboxPgModuleOptions): Module {
     const executor = pgExecutor(pool);
     return {
       name: 'OutboxPgModule',
@@ -30,10 +34,18 @@ export const OutboxPgModule = {
           (pipeline) => new PgOutboxStore(pool, { ...options, pipeline }),
         ),
         { provide: OutboxStore, useExisting: PgOutboxStore },
-        { provide: OutboxSchema, useFactory: () => new SqlOutboxSchema(executor, options) },
-        { provide: JobLock, useFactory: () => new SqlJobLock(executor, options) },
-        { provide: ProcessedMessages, useFactory: () => new SqlProcessedMessages(executor, options) },
+        ...sqlCapabilities(
+          (token, make) => provideFactory(token, [], () => make({ executor, table: options })),
+          { ...options, listenClient: listenClient ?? clientLikeThoseOf(pool) },
+        ),
       ],
+      contributes: [contributeFactory(Lifecycles, [PgOutboxStore], wakeupLifecycle)],
     };
   },
 };
+
+/** Undefined for a pool that does not say how it makes its clients. */
+function clientLikeThoseOf({ Client, options }: PgPoolLike): (() => ListenClientLike) | undefined {
+  // The options as they are: the pool hides the password in them from copying.
+  return Client && options && (() => new Client(options));
+}

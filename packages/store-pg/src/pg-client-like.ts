@@ -1,3 +1,4 @@
+import type { ListenClientLike } from '@postcommit/sql';
 import type { PgQuery } from './prepared-statements.js';
 
 /** The methods of a `pg` client that we call: any version's client, and those of compatible drivers, fit. */
@@ -20,4 +21,9 @@ export interface PgPoolClientLike {
 export interface PgPoolLike {
   query(query: PgQuery): Promise<{ rows: Record<string, unknown>[] }>;
   connect(): Promise<PgPoolClientLike>;
+  /** What a pool of `pg` makes its clients of: enough for one more, outside the pool, that listens. */
+  readonly Client?: new (
+    options: object,
+  ) => ListenClientLike;
+  readonly options?: object;
 }

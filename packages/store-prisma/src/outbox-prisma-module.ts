@@ -1,24 +1,26 @@
 import {
   contributeFactory,
   EnqueuePipeline,
-  JobLock,
   Lifecycles,
   type Module,
   OutboxError,
-  OutboxSchema,
   OutboxStore,
-  ProcessedMessages,
   type Provider,
   provideFactory,
 } from '@postcommit/core';
-import { SqlJobLock, SqlOutboxSchema, SqlProcessedMessages } from '@postcommit/sql';
+import { type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
 import type { PrismaClientLike } from './prisma-client-like.js';
 import { PrismaClientToken } from './prisma-client-token.js';
 import { prismaExecutor } from './prisma-executor.js';
 import { PrismaOutboxStore, type PrismaOutboxStoreOptions } from './prisma-outbox-store.js';
 
-export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline'> &
-  (
+export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline'> & {
+  /**
+   * Makes the connection on which a worker listens, each time one is needed: `() => new pg.Client({ connectionString })`,
+   * to the server itself, not through a transaction pooler. It is closed here. Without it a worker polls.
+   */
+  readonly listenClient?: () => ListenClientLike;
+} & (
     | {
         /** Yours: it is neither connected nor disconnected here. */
         readonly client: PrismaClientLike;
@@ -31,9 +33,12 @@ export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline
       }
   );
 
-/** Binds `PrismaOutboxStore` as the store, with its client, schema, job locks and processed messages. */
+/**
+ * Binds `PrismaOutboxStore` as the store, with its client, schema, job locks and processed messages; with
+ * `listenClient` also the wake-up of workers.
+ */
 export const OutboxPrismaModule = {
-  forRoot({ client, clientFactory, ...options }: OutboxPrismaModuleOptions): Module {
+  forRoot({ client, clientFactory, listenClient, ...options }: OutboxPrismaModuleOptions): Module {
     return {
       name: 'OutboxPrismaModule',
       provides: [
@@ -44,23 +49,19 @@ export const OutboxPrismaModule = {
           (prisma, pipeline) => new PrismaOutboxStore(prisma, { ...options, pipeline }),
         ),
         { provide: OutboxStore, useExisting: PrismaOutboxStore },
-        provideFactory(
-          OutboxSchema,
-          [PrismaClientToken],
-          (prisma) => new SqlOutboxSchema(prismaExecutor(prisma), options),
-        ),
-        provideFactory(
-          JobLock,
-          [PrismaClientToken],
-          (prisma) => new SqlJobLock(prismaExecutor(prisma), options),
-        ),
-        provideFactory(
-          ProcessedMessages,
-          [PrismaClientToken],
-          (prisma) => new SqlProcessedMessages(prismaExecutor(prisma), options),
+        ...sqlCapabilities(
+          (token, make) =>
+            provideFactory(token, [PrismaClientToken], (prisma) =>
+              make({ executor: prismaExecutor(prisma), table: options }),
+            ),
+          { ...options, listenClient },
         ),
       ],
-      contributes: clientFactory ? [disconnectAtStop] : [],
+      // Stopped in reverse: a wake-up that is sent after the client has disconnected would connect it again.
+      contributes: [
+        ...(clientFactory ? [disconnectAtStop] : []),
+        contributeFactory(Lifecycles, [PrismaOutboxStore], wakeupLifecycle),
+      ],
     };
   },
 };

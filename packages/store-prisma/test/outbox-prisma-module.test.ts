@@ -52,9 +52,12 @@ function compose(options: OutboxPrismaModuleOptions, published: OutboxRow[] = []
   const publisher = async (row: OutboxRow): Promise<void> => {
     published.push(row);
   };
-  return composeModules([OutboxModule.forRoot({ publisher }), OutboxPrismaModule.forRoot(options)], {
-    preferences: [{ provide: OrderService, useClass: OrderService }],
-  });
+  return composeModules(
+    [OutboxModule.forRoot({ publisher, worker: false }), OutboxPrismaModule.forRoot(options)],
+    {
+      preferences: [{ provide: OrderService, useClass: OrderService }],
+    },
+  );
 }
 
 describe('OutboxPrismaModule', () => {

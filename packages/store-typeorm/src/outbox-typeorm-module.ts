@@ -1,16 +1,13 @@
 import {
   contributeFactory,
   EnqueuePipeline,
-  JobLock,
   type Lifecycle,
   Lifecycles,
   type Module,
-  OutboxSchema,
   OutboxStore,
-  ProcessedMessages,
   provideFactory,
 } from '@postcommit/core';
-import { SqlJobLock, SqlOutboxSchema, SqlProcessedMessages } from '@postcommit/sql';
+import { type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
 import { DataSource, type EntitySchema } from 'typeorm';
 import { outboxEntitiesFor } from './outbox-entity.js';
 import { typeormExecutor } from './typeorm-executor.js';
@@ -22,10 +19,16 @@ export interface OutboxTypeormModuleOptions extends Omit<TypeormOutboxStoreOptio
    * `app.start()` does that, and `app.stop()` then destroys it.
    */
   readonly dataSource: DataSource | ((entities: EntitySchema[]) => DataSource);
+  /**
+   * Makes the connection on which a worker listens, each time one is needed: `() => new pg.Client({ connectionString })`,
+   * to the server itself, not through a transaction pooler. It is closed here. Without it a worker polls.
+   */
+  readonly listenClient?: () => ListenClientLike;
 }
 
 /**
- * Binds `TypeormOutboxStore` as the store, with its schema, job locks and processed messages, and the `DataSource`.
+ * Binds `TypeormOutboxStore` as the store, with its schema, job locks and processed messages, and the `DataSource`;
+ * with `listenClient` also the wake-up of workers.
  *
  * @example
  * OutboxTypeormModule.forRoot({
@@ -33,7 +36,7 @@ export interface OutboxTypeormModuleOptions extends Omit<TypeormOutboxStoreOptio
  * });
  */
 export const OutboxTypeormModule = {
-  forRoot({ dataSource, ...options }: OutboxTypeormModuleOptions): Module {
+  forRoot({ dataSource, listenClient, ...options }: OutboxTypeormModuleOptions): Module {
     return {
       name: 'OutboxTypeormModule',
       provides: [
@@ -46,23 +49,19 @@ export const OutboxTypeormModule = {
           (source, pipeline) => new TypeormOutboxStore(source, { ...options, pipeline }),
         ),
         { provide: OutboxStore, useExisting: TypeormOutboxStore },
-        provideFactory(
-          OutboxSchema,
-          [DataSource],
-          (source) => new SqlOutboxSchema(typeormExecutor(source), tableOf(source, options)),
-        ),
-        provideFactory(
-          JobLock,
-          [DataSource],
-          (source) => new SqlJobLock(typeormExecutor(source), tableOf(source, options)),
-        ),
-        provideFactory(
-          ProcessedMessages,
-          [DataSource],
-          (source) => new SqlProcessedMessages(typeormExecutor(source), tableOf(source, options)),
+        ...sqlCapabilities(
+          (token, make) =>
+            provideFactory(token, [DataSource], (source) =>
+              make({ executor: typeormExecutor(source), table: tableOf(source, options) }),
+            ),
+          { ...options, listenClient },
         ),
       ],
-      contributes: [contributeFactory(Lifecycles, [DataSource], dataSourceLifecycle)],
+      // Stopped in reverse: the last wake-up is sent before the data source closes.
+      contributes: [
+        contributeFactory(Lifecycles, [DataSource], dataSourceLifecycle),
+        contributeFactory(Lifecycles, [TypeormOutboxStore], wakeupLifecycle),
+      ],
     };
   },
 };

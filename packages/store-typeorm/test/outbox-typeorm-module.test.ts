@@ -47,6 +47,7 @@ function compose(options: OutboxTypeormModuleOptions): OutboxApp {
   app = composeModules([
     OutboxTypeormModule.forRoot(options),
     OutboxModule.forRoot({
+      worker: false,
       publisher: async (row) => {
         published.push([row.topic, row.payload]);
       },

@@ -2,6 +2,7 @@ import type { SqlDialect } from '../dialect.js';
 import { claimKeyed, claimUnkeyed, extendClaim, releaseToken } from './claim.js';
 import { findExisting, insert } from './insert.js';
 import { backlog, count, peek } from './inspect.js';
+import { notify } from './notify.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
 
@@ -9,6 +10,7 @@ import { cancel, findReceipts, settleDispatched, settleUnpublished } from './set
 export const postgres: SqlDialect = {
   name: 'postgres',
   insert,
+  notify,
   findExisting,
   claimUnkeyed,
   claimKeyed,

@@ -1,0 +1,13 @@
+import type { Clock } from '@postcommit/core';
+
+/** Waits until `work` has ended, well or badly, but not longer than `limitMs`. */
+export function atMost(limitMs: number, work: Promise<unknown>, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.schedule(limitMs, resolve);
+    const ended = (): void => {
+      cancel();
+      resolve();
+    };
+    work.then(ended, ended);
+  });
+}

@@ -1,0 +1,58 @@
+import {
+  JobLock,
+  type Lifecycle,
+  OutboxSchema,
+  OutboxWakeup,
+  ProcessedMessages,
+  type Provider,
+  type Token,
+} from '@postcommit/core';
+import type { ListenClientLike } from './postgres/listen-client-like.js';
+import { PostgresWakeup } from './postgres/postgres-wakeup.js';
+import { SqlJobLock } from './sql-job-lock.js';
+import { SqlOutboxSchema } from './sql-outbox-schema.js';
+import type { SqlOutboxStore, SqlOutboxStoreOptions } from './sql-outbox-store.js';
+import { SqlProcessedMessages } from './sql-processed-messages.js';
+import type { SqlExecutor } from './sql-statement.js';
+import type { TableOptions } from './table-name.js';
+
+/** Where the tables are, and how to get there. */
+export interface SqlDatabase {
+  // biome-ignore lint/suspicious/noExplicitAny: the transactions of every driver.
+  readonly executor: SqlExecutor<any>;
+  readonly table: TableOptions;
+}
+
+/** How a module binds a token to what is made of its database: its own dependencies are its own affair. */
+export type BindToDatabase = <T>(token: Token<T>, make: (database: SqlDatabase) => T) => Provider<T>;
+
+/** A store module's options that decide whether workers listen. */
+export interface ListeningOptions extends Pick<SqlOutboxStoreOptions, 'wakeup' | 'clock'> {
+  readonly listenClient?: (() => ListenClientLike) | undefined;
+}
+
+/** What a store module binds beside its store; `OutboxWakeup` only where there is a client that can listen. */
+export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions = {}): Provider[] {
+  const { wakeup = true, listenClient, clock } = options;
+  const capabilities: Provider[] = [
+    bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
+    bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
+    bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
+  ];
+  if (!wakeup || !listenClient) return capabilities;
+  const listening = { listenClient, ...(clock && { clock }) };
+  return [
+    ...capabilities,
+    bind(OutboxWakeup, ({ executor, table }) => new PostgresWakeup(executor, { ...table, ...listening })),
+  ];
+}
+
+/** A resource that stops before the connection that the store runs on, if it is contributed after that. */
+export function wakeupLifecycle(store: SqlOutboxStore<never>): Lifecycle {
+  return {
+    name: 'outbox wake-up',
+    phase: 'resource',
+    start: () => {},
+    stop: () => store.flushWakeup(),
+  };
+}

@@ -1,0 +1,69 @@
+import { composeModules, type OutboxApp, OutboxModule, OutboxWakeup } from '@postcommit/core';
+import { VirtualClock } from '@postcommit/store-memory';
+import { OutboxPrismaModule, PrismaClientToken, PrismaOutboxStore } from '@postcommit/store-prisma';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { listenOn } from '../../sql/test/listener.js';
+import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { WakeupRecord } from '../../sql/test/wakeup-record.js';
+import { PrismaClient } from './gen/client.js';
+
+const fixture = usePostgres();
+const entry = { topic: 'order.paid', payload: { id: 1 } };
+
+async function start(options: { listens?: boolean; wakeup?: boolean } = {}): Promise<OutboxApp> {
+  const { listens = false, ...rest } = options;
+  const app = composeModules([
+    OutboxModule.forRoot({ publisher: async () => {}, worker: false }),
+    OutboxPrismaModule.forRoot({
+      clientFactory: () => new PrismaClient({ adapter: new PrismaPg({ connectionString: fixture.url }) }),
+      clock: new VirtualClock(),
+      ...rest,
+      ...(listens && { listenClient: () => new pg.Client({ connectionString: fixture.url }) }),
+    }),
+  ]);
+  await app.start();
+  onTestFinished(() => app.stop());
+  return app;
+}
+
+describe('wake-up on Prisma', () => {
+  it('listens on the connection that it is given, and only then', async () => {
+    expect([...(await start()).tokens]).not.toContain(OutboxWakeup);
+    expect([...(await start({ listens: true, wakeup: false })).tokens]).not.toContain(OutboxWakeup);
+    const record = new WakeupRecord();
+    onTestFinished((await start({ listens: true })).get(OutboxWakeup).subscribe(record));
+    expect(await record.next(2)).toEqual(['listening', 'hint']);
+    await (await start()).get(PrismaOutboxStore).enqueue(entry);
+    expect(await record.next()).toEqual(['hint']);
+  });
+
+  it('notifies when the transaction commits, and at stop before the client disconnects', async () => {
+    const listener = await listenOn(fixture);
+    const app = await start();
+    const store = app.get(PrismaOutboxStore);
+    const client = app.get(PrismaClientToken) as unknown as PrismaClient;
+    await client.$transaction(async (tx) => {
+      await store.enqueueWith(tx, entry);
+      expect(await listener.taken()).toEqual([]);
+    });
+    expect(await listener.taken()).toEqual(['']);
+    await client.$transaction((tx) => store.enqueueWith(tx, [entry, entry]));
+    expect(await listener.taken()).toEqual([]);
+    const last: string[] = [];
+    const query = vi.spyOn(client, '$queryRawUnsafe').mockImplementationOnce((text, ...values) => {
+      last.push('notified');
+      query.mockRestore();
+      return client.$queryRawUnsafe(text, ...values);
+    });
+    const disconnect = vi.spyOn(client, '$disconnect').mockImplementationOnce(() => {
+      last.push('disconnected');
+      disconnect.mockRestore();
+      return client.$disconnect();
+    });
+    await app.stop();
+    expect(last).toEqual(['notified', 'disconnected']);
+    expect(await listener.taken()).toEqual(['']);
+  });
+});
