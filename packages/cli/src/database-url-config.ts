@@ -1,7 +1,5 @@
 import { OutboxModule } from '@postcommit/core';
 import { CommandError, ExitCode } from './command-error.js';
-import { DoctorChecks } from './doctor-check.js';
-import { longTransactionCheck } from './long-transaction-check.js';
 import type { OutboxCliConfig } from './outbox-cli-config.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -12,13 +10,8 @@ export async function databaseUrlConfig(connectionString: string): Promise<Outbo
   const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   // An idle connection that breaks tells the pool; unheard, that would end the process.
   pool.on('error', () => {});
-  const check = longTransactionCheck((text, values) => pool.query(text, values));
   return {
-    modules: [
-      OutboxModule.forRoot({ worker: false }),
-      OutboxPgModule.forRoot({ pool }),
-      { name: 'OutboxPgChecks', contributes: [{ pool: DoctorChecks, useValue: check }] },
-    ],
+    modules: [OutboxModule.forRoot({ worker: false }), OutboxPgModule.forRoot({ pool })],
     close: () => pool.end(),
   };
 }

@@ -1,22 +1,21 @@
-import type { OutboxBacklog } from '@postcommit/core';
-import type { DoctorFinding } from './doctor-check.js';
+import type { OutboxBacklog, SchemaProblem } from '@postcommit/core';
 import { quoted } from './printable.js';
 
 /** `outbox:doctor pending=4 oldestPendingAgeMs=1200 problems=0` */
-export function healthLine(backlog: OutboxBacklog | undefined, problems: readonly DoctorFinding[]): string {
+export function healthLine(backlog: OutboxBacklog | undefined, problems: readonly SchemaProblem[]): string {
   const waiting = backlog
     ? ` pending=${backlog.pending} oldestPendingAgeMs=${Math.round(backlog.oldestPendingAgeMs)}`
     : '';
   return `outbox:doctor${waiting} problems=${problems.length}`;
 }
 
-export function findingLine({ level, problem, fix }: DoctorFinding): string {
+export function findingLine({ level, problem, fix }: SchemaProblem): string {
   return `${level} problem=${quoted(problem)} fix=${quoted(fix)}`;
 }
 
 export function healthLines(
   backlog: OutboxBacklog | undefined,
-  problems: readonly DoctorFinding[],
+  problems: readonly SchemaProblem[],
 ): string[] {
   const ageS = backlog ? Math.round(backlog.oldestPendingAgeMs / 1_000) : 0;
   const waiting = backlog ? [`${backlog.pending} pending, the oldest has been due for ${ageS} s`] : [];
@@ -24,6 +23,6 @@ export function healthLines(
 }
 
 /** The fix below its problem, ready to be copied. */
-export function findingLines({ level, problem, fix }: DoctorFinding): string[] {
+export function findingLines({ level, problem, fix }: SchemaProblem): string[] {
   return ['', `${level}: ${problem}`, ...fix.split('\n').map((line) => `  ${line}`)];
 }

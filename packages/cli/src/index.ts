@@ -3,10 +3,6 @@ export { CommandError, ExitCode } from './command-error.js';
 export type { CommandHost, TextStream } from './command-host.js';
 export type { CommandOutput, OutputMode, Shown } from './command-output.js';
 // What outbox:doctor looks at
-export type { DoctorCheck, DoctorFinding, DoctorLimits } from './doctor-check.js';
-export { DoctorChecks } from './doctor-check.js';
-export type { RunQuery } from './long-transaction-check.js';
-export { longTransactionCheck } from './long-transaction-check.js';
 // The binary
 export type { OutboxCliConfig } from './outbox-cli-config.js';
 export { defineConfig } from './outbox-cli-config.js';

@@ -1,4 +1,4 @@
-import { CommandError, ExitCode, longTransactionCheck } from '@postcommit/cli';
+import { CommandError, ExitCode } from '@postcommit/cli';
 import { OutboxError } from '@postcommit/core';
 import { describe, expect, it } from 'vitest';
 import { exitCodeOf, failureLine, stackLines } from '../src/command-error.js';
@@ -158,16 +158,4 @@ describe('the progress line', () => {
     expect(progressLine({ ...progress, pending: 0 }, 80)).toContain('100% 25/25');
     expect(progressLine({ done: 0, pending: 0, failed: 0, dead: 0 }, 80)).toContain('100% 0/0');
   });
-});
-
-it('a prepared transaction that holds back vacuum is told with the statement that ends it', async () => {
-  const rows = [{ kind: 'prepared', name: "o'brien", age_ms: 61_400 }];
-  const check = longTransactionCheck(async () => ({ rows }));
-  expect(await check.find({ transactionAgeMs: 60_000 })).toEqual([
-    {
-      level: 'tuning',
-      problem: "the prepared transaction 'o'brien' has been open for 61 s and holds back vacuum",
-      fix: "rollback prepared 'o''brien';",
-    },
-  ]);
 });

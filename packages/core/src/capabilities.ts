@@ -22,6 +22,21 @@ export abstract class OutboxSchema {
   abstract check(): Promise<SchemaProblem[]>;
 }
 
+export interface DiagnosticLimits {
+  /** A transaction that has been open for longer is worth telling. */
+  readonly transactionAgeMs: number;
+}
+
+/** What harms the outbox at present without being a matter of its table. */
+export abstract class OutboxDiagnostics {
+  static {
+    nameToken(this, '@postcommit/core/OutboxDiagnostics');
+  }
+
+  /** Empty when all is well. */
+  abstract find(limits: DiagnosticLimits): Promise<SchemaProblem[]>;
+}
+
 /** The right to run a job alone among all instances, for a while. */
 export interface HeldLock {
   /** False when the lock was lost: stop working. */

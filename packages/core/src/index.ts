@@ -1,8 +1,21 @@
 // Entries and rows
 
 // Capabilities
-export type { HeldLock, SchemaProblem, WakeupListener, WakeupStatus } from './capabilities.js';
-export { JobLock, OutboxDriver, OutboxSchema, OutboxWakeup, ProcessedMessages } from './capabilities.js';
+export type {
+  DiagnosticLimits,
+  HeldLock,
+  SchemaProblem,
+  WakeupListener,
+  WakeupStatus,
+} from './capabilities.js';
+export {
+  JobLock,
+  OutboxDiagnostics,
+  OutboxDriver,
+  OutboxSchema,
+  OutboxWakeup,
+  ProcessedMessages,
+} from './capabilities.js';
 export type { Clock } from './clock.js';
 export { systemClock } from './clock.js';
 export type { Decision } from './decide.js';

@@ -27,7 +27,7 @@ export interface OutboxSignalMap {
   /** The store answers again. */
   readonly recovered: { readonly afterMs: number };
   /** Whether the worker is woken by hints. Where it is not, it polls. */
-  readonly wakeup: { readonly isListening: boolean; readonly error?: unknown };
+  readonly wakeup: { readonly isListening: boolean; readonly error?: unknown; readonly willRetry?: boolean };
   /** A listener of a signal threw. Where nobody listens to this one, it becomes a process warning. */
   readonly listenerFailed: { readonly signal: OutboxSignal; readonly error: unknown };
 }

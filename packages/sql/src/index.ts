@@ -10,6 +10,7 @@ export { PostgresWakeup } from './postgres/postgres-wakeup.js';
 // Capabilities
 export type { BindToDatabase, ListeningOptions, SqlDatabase } from './sql-capabilities.js';
 export { sqlCapabilities, wakeupLifecycle } from './sql-capabilities.js';
+export { SqlDiagnostics } from './sql-diagnostics.js';
 export { SqlJobLock } from './sql-job-lock.js';
 export { SqlOutboxSchema } from './sql-outbox-schema.js';
 export type { SqlOutboxStoreOptions } from './sql-outbox-store.js';

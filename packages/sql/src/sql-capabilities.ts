@@ -1,6 +1,7 @@
 import {
   JobLock,
   type Lifecycle,
+  OutboxDiagnostics,
   OutboxSchema,
   OutboxWakeup,
   ProcessedMessages,
@@ -9,6 +10,7 @@ import {
 } from '@postcommit/core';
 import type { ListenClientLike } from './postgres/listen-client-like.js';
 import { PostgresWakeup } from './postgres/postgres-wakeup.js';
+import { SqlDiagnostics } from './sql-diagnostics.js';
 import { SqlJobLock } from './sql-job-lock.js';
 import { SqlOutboxSchema } from './sql-outbox-schema.js';
 import type { SqlOutboxStore, SqlOutboxStoreOptions } from './sql-outbox-store.js';
@@ -37,6 +39,7 @@ export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions 
   const capabilities: Provider[] = [
     bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
     bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
+    bind(OutboxDiagnostics, ({ executor }) => new SqlDiagnostics(executor)),
     bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
   ];
   if (!wakeup || !listenClient) return capabilities;

@@ -1,12 +1,14 @@
 import {
+  type DiagnosticLimits,
   isOutboxError,
   type OutboxApp,
   type OutboxBacklog,
+  OutboxDiagnostics,
   OutboxSchema,
   OutboxStore,
+  type SchemaProblem,
 } from '@postcommit/core';
 import { CommandError } from '../command-error.js';
-import { DoctorChecks, type DoctorFinding, type DoctorLimits } from '../doctor-check.js';
 import { findingLine, findingLines, healthLine, healthLines } from '../doctor-format.js';
 import type { OutboxCommand } from '../outbox-command.js';
 import { parseDurationMs } from '../parse-options.js';
@@ -40,10 +42,11 @@ export const doctorCommand: OutboxCommand = {
   },
 };
 
-async function findAll(app: OutboxApp, limits: DoctorLimits): Promise<DoctorFinding[]> {
-  const found: DoctorFinding[] = app.has(OutboxSchema) ? await app.get(OutboxSchema).check() : [];
-  for (const check of app.get(DoctorChecks)) found.push(...(await check.find(limits)));
-  return found;
+async function findAll(app: OutboxApp, limits: DiagnosticLimits): Promise<SchemaProblem[]> {
+  return [
+    ...(app.has(OutboxSchema) ? await app.get(OutboxSchema).check() : []),
+    ...(app.has(OutboxDiagnostics) ? await app.get(OutboxDiagnostics).find(limits) : []),
+  ];
 }
 
 /** Undefined while there is no table to count in; that is one of the problems then. */
