@@ -1,4 +1,4 @@
-import { OutboxDriver, OutboxWakeup } from './capabilities.js';
+import { OutboxDriver, OutboxSchema, OutboxWakeup } from './capabilities.js';
 import { type EnqueueOptions, EnqueuePipeline } from './enqueue.js';
 import { OutboxError } from './errors.js';
 import { OutboxInterceptors } from './interceptors.js';
@@ -19,6 +19,7 @@ import { type OutboxSignalListener, OutboxSignals } from './outbox-signals.js';
 import { OutboxStore } from './outbox-store.js';
 import { OutboxWorker } from './outbox-worker.js';
 import { OutboxRoutes, RoutedPublisher } from './publisher-routes.js';
+import { schemaCheck } from './schema-check.js';
 import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
 
 /** Called for alerts, each after what it tells is in the table. A hook that fails never holds up a row. */
@@ -50,6 +51,12 @@ const ENGINE = [
   EnqueuePipeline,
   OutboxSignals,
 ] as const;
+
+const SCHEMA_CHECK: Contribution<Lifecycle> = contributeFactory(
+  Lifecycles,
+  [optional(OutboxSchema), OutboxSignals],
+  schemaCheck,
+);
 
 /** The worker runs unless something else drives the dispatcher. */
 const WORKER_LIFECYCLE: Contribution<Lifecycle> = contributeFactory(
@@ -129,7 +136,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
       ),
       ...publisherProvider(publisher),
     ],
-    contributes: worker ? [WORKER_LIFECYCLE] : [],
+    contributes: worker ? [SCHEMA_CHECK, WORKER_LIFECYCLE] : [SCHEMA_CHECK],
   };
 }
 

@@ -1,3 +1,4 @@
+import type { SchemaProblem } from './capabilities.js';
 import { errorText } from './error-text.js';
 import { nameToken } from './modules/token.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
@@ -22,6 +23,8 @@ export interface OutboxSignalMap {
   readonly retaken: { readonly row: OutboxRow };
   /** At least `threshold` rows are pending. Told once, and again after it has been less. */
   readonly backlog: OutboxBacklog & { readonly threshold: number };
+  /** The table works, but badly: found when the application started. */
+  readonly schemaProblem: SchemaProblem;
   /** The store can't be reached, or a batch could not be settled; the worker goes on trying. */
   readonly trouble: { readonly error: unknown; readonly retryInMs: number };
   /** The store answers again. */

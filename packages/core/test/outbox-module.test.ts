@@ -1,18 +1,20 @@
 import { MemoryOutboxStore, OutboxMemoryModule } from '@postcommit/store-memory';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { OutboxDriver, OutboxWakeup, type WakeupListener } from '../src/capabilities.js';
 import { EnqueuePipeline } from '../src/enqueue.js';
+import { PermanentError } from '../src/errors.js';
 import { type OutboxInterceptor, OutboxInterceptors } from '../src/interceptors.js';
-import { composeModules } from '../src/modules/compose-modules.js';
+import { composeModules, type OutboxApp } from '../src/modules/compose-modules.js';
 import type { Module } from '../src/modules/module.js';
 import { OutboxDispatcher } from '../src/outbox-dispatcher.js';
-import { OutboxModule } from '../src/outbox-module.js';
+import { OutboxModule, type OutboxModuleOptions } from '../src/outbox-module.js';
 import { OutboxPublisher } from '../src/outbox-publisher.js';
 import type { OutboxRow } from '../src/outbox-row.js';
 import { OutboxSignals } from '../src/outbox-signals.js';
 import { OutboxStore } from '../src/outbox-store.js';
 import { OutboxWorker } from '../src/outbox-worker.js';
 import { OutboxRoutes } from '../src/publisher-routes.js';
-import { refusal } from './outbox-fixture.js';
+import { deferred, refusal, scripted } from './outbox-fixture.js';
 
 const paid = { topic: 'order.paid', payload: { id: 1 } };
 
@@ -229,5 +231,294 @@ describe('contributions to OutboxModule', () => {
     await app.get(OutboxStore).enqueue([paid, { ...paid, topic: 'schedule.due' }]);
     expect(await app.get(OutboxDispatcher).dispatchPending()).toMatchObject({ dispatched: 1, dead: 1 });
     expect(route.topics).toEqual(['schedule.due']);
+  });
+});
+
+describe('the worker of OutboxModule', () => {
+  const apps: OutboxApp[] = [];
+
+  afterEach(async () => {
+    vi.useRealTimers();
+    for (const app of apps.splice(0)) await app.stop();
+  });
+
+  function compose(options: OutboxModuleOptions, ...others: Module[]): OutboxApp {
+    const app = composeModules([OutboxModule.forRoot(options), OutboxMemoryModule, ...others]);
+    apps.push(app);
+    return app;
+  }
+
+  /** Resolves with what the listener was told first. */
+  function once<T>(): { promise: Promise<T>; tell: (told: T) => void } {
+    let tell: (told: T) => void = () => {};
+    const promise = new Promise<T>((resolve) => {
+      tell = resolve;
+    });
+    return { promise, tell: (told) => tell(told) };
+  }
+
+  test('runs between start and stop, and is woken by what is enqueued', async () => {
+    const published = once<OutboxRow>();
+    const app = compose({ publisher: async (row) => published.tell(row), pollIntervalMs: 60_000 });
+    const worker = app.get(OutboxWorker);
+    expect(await worker.health()).toMatchObject({ status: 'stopped' });
+    await app.start();
+    expect(await worker.health()).toMatchObject({ status: 'up' });
+    const [id] = await app.get(OutboxStore).enqueue(paid);
+    expect((await published.promise).id).toBe(id);
+    await app.stop();
+    expect(await worker.health()).toMatchObject({ status: 'stopped', rowsInFlight: 0 });
+    expect(await app.get(OutboxStore).count()).toMatchObject({ dispatched: 1 });
+    const fetchPending = vi.spyOn(app.get(OutboxStore), 'fetchPending');
+    await app.get(OutboxStore).enqueue(paid);
+    expect(fetchPending).not.toHaveBeenCalled();
+  });
+
+  test('can be started again', async () => {
+    const published = once<OutboxRow>();
+    const app = compose({ publisher: async (row) => published.tell(row) });
+    await app.start();
+    await app.stop();
+    await app.start();
+    await app.get(OutboxStore).enqueue(paid);
+    await published.promise;
+  });
+
+  test('gets the grace that the application is stopped with', async () => {
+    const started = deferred();
+    const ended = deferred();
+    const aborted = once<unknown>();
+    const app = compose({
+      publisher: (_row, { signal }) => {
+        signal.addEventListener('abort', () => {
+          aborted.tell(String(signal.reason));
+          ended.resolve();
+        });
+        started.resolve();
+        return ended.promise;
+      },
+    });
+    const stopped = once<readonly string[]>();
+    app.get(OutboxSignals).on('stopped', ({ abandoned }) => stopped.tell(abandoned));
+    await app.start();
+    const [id] = await app.get(OutboxStore).enqueue(paid);
+    await started.promise;
+    await app.stop({ graceMs: 0 });
+    expect(await aborted.promise).toContain('the worker was stopped, and 0 ms of grace are over');
+    expect(await stopped.promise).toEqual([id]);
+  });
+
+  test('does not run with worker: false, and needs no publisher then', async () => {
+    const app = compose({ worker: false });
+    const store = app.get(OutboxStore);
+    const fetchPending = vi.spyOn(store, 'fetchPending');
+    await app.start();
+    await store.enqueue(paid);
+    expect(fetchPending).not.toHaveBeenCalled();
+    expect(await store.count()).toMatchObject({ pending: 1 });
+    await app.stop();
+  });
+
+  test('does not run where something else drives the dispatcher', async () => {
+    const driver: Module = {
+      name: 'Cron',
+      provides: [{ provide: OutboxDriver, useValue: { name: 'cron' } }],
+    };
+    const { topics, publish } = collector();
+    const app = compose({ publisher: publish }, driver);
+    const fetchPending = vi.spyOn(app.get(OutboxStore), 'fetchPending');
+    await app.start();
+    await app.get(OutboxStore).enqueue(paid);
+    expect(fetchPending).not.toHaveBeenCalled();
+    expect(await app.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });
+    await app.get(OutboxDispatcher).dispatchPending();
+    expect(topics).toEqual(['order.paid']);
+    await app.stop();
+  });
+
+  test('has nowhere to send rows without a publisher: start refuses and says how to go on', async () => {
+    const app = compose({});
+    await expect(app.start()).rejects.toThrow(
+      refusal(
+        'MISSING_BINDING',
+        /OutboxPublisher is not bound.*OutboxModule\.forRoot\(\{ worker: false \}\)/,
+      ),
+    );
+  });
+
+  test('refuses to start with a publish that does not fit into the claim', async () => {
+    const app = composeModules([
+      OutboxModule.forRoot({ publisher: collector() }),
+      OutboxMemoryModule.forRoot({ claimTimeoutMs: 30_000 }),
+    ]);
+    await expect(app.start()).rejects.toThrow(
+      refusal('INVALID_CONFIG', 'set publishTimeoutMs below 20000, or claimTimeoutMs above 45000'),
+    );
+  });
+
+  test.each([
+    [{ pollIntervalMs: 0 }, 'pollIntervalMs must be at least 1'],
+    [{ batchesInFlight: 0 }, 'batchesInFlight must be a whole number from 1'],
+    [{ maxBytesInFlight: 0 }, 'maxBytesInFlight must be a whole number from 1'],
+    [{ onBacklog: { threshold: 0, notify: () => {} } }, 'backlogThreshold must be a whole number from 1'],
+  ])('refuses %j where it was written', (options, message) => {
+    expect(() => OutboxModule.forRoot(options)).toThrow(refusal('INVALID_CONFIG', message));
+  });
+
+  test('takes the wake-up that a module binds', async () => {
+    const published = once<OutboxRow>();
+    const listeners = new Set<WakeupListener>();
+    class Wakeup extends OutboxWakeup {
+      subscribe(listener: WakeupListener): () => Promise<void> {
+        listeners.add(listener);
+        return async () => {
+          listeners.delete(listener);
+        };
+      }
+    }
+    const module: Module = { name: 'Wakeup', provides: [{ provide: OutboxWakeup, useClass: Wakeup }] };
+    const app = compose({ publisher: async (row) => published.tell(row), pollIntervalMs: 60_000 }, module);
+    vi.spyOn(app.get(OutboxStore), 'onEnqueue').mockReturnValue(() => {});
+    await app.start();
+    await app.get(OutboxStore).enqueue(paid);
+    for (const { onHint, onStatus } of listeners) {
+      onStatus({ isListening: true });
+      onHint();
+    }
+    expect(await app.get(OutboxWorker).health()).toMatchObject({ isListening: true });
+    await published.promise;
+    await app.stop();
+    expect(listeners.size).toBe(0);
+  });
+
+  test('passes its settings on: batchSize, batchesInFlight, concurrency, maxAttempts', async () => {
+    const all = deferred();
+    const ends = deferred();
+    let running = 0;
+    const app = compose({
+      publisher: async () => {
+        running += 1;
+        if (running === 4) all.resolve();
+        await ends.promise;
+        throw new Error('no');
+      },
+      batchSize: 2,
+      batchesInFlight: 2,
+      concurrency: 10,
+      maxAttempts: 1,
+    });
+    await app.get(OutboxStore).enqueue([paid, paid, paid, paid, paid, paid]);
+    await app.start();
+    await all.promise;
+    expect(await app.get(OutboxWorker).health()).toMatchObject({ rowsInFlight: 4 });
+    expect(running).toBe(4);
+    ends.resolve();
+    await app.stop();
+    expect((await app.get(OutboxStore).count()).dead).toBeGreaterThanOrEqual(4);
+  });
+
+  test('and the dispatcher tell their hooks of first failures and of the dead', async () => {
+    const told: string[] = [];
+    const done = deferred();
+    const app = compose({
+      publisher: async ({ topic }) => {
+        if (topic === 'order.lost') throw new PermanentError('gone');
+        throw new Error('busy');
+      },
+      maxAttempts: 2,
+      onFirstFailure: ({ row, error, delayMs }) => told.push(`first ${row.topic} ${error} ${delayMs}`),
+      onDead: ({ row, error, reason }) => {
+        told.push(`dead ${row.topic} ${error} ${reason}`);
+        if (told.length === 3) done.resolve();
+      },
+    });
+    await app.get(OutboxStore).enqueue([paid, { topic: 'order.lost', payload: {} }]);
+    await app.start();
+    await done.promise;
+    expect(told).toEqual([
+      'first order.paid busy 0',
+      'dead order.lost gone permanent',
+      'dead order.paid busy exhausted',
+    ]);
+    await app.stop();
+    await app.get(OutboxStore).enqueue({ topic: 'order.lost', payload: {} });
+    await app.get(OutboxDispatcher).dispatchPending();
+    expect(told).toHaveLength(4);
+  });
+
+  test('tells its hook of a backlog once it reaches the threshold', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const notify = vi.fn();
+    const later = { ...paid, availableAt: new Date(Date.now() + 3_600_000) };
+    const app = compose({ publisher: collector(), onBacklog: { threshold: 3, notify } });
+    await app.get(OutboxStore).enqueue([later, later]);
+    await app.start();
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(notify).not.toHaveBeenCalled();
+    await app.get(OutboxStore).enqueue([later, later]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(notify.mock.calls).toEqual([[{ pending: 3, oldestPendingAgeMs: 0, threshold: 3 }]]);
+    await app.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  const broken: Array<[string, () => unknown]> = [
+    [
+      'throws',
+      () => {
+        throw new Error('pager is away');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('pager is away'))],
+  ];
+
+  test.each(broken)('is not harmed by a hook that %s, and tells listenerFailed', async (_how, hook) => {
+    const app = compose({
+      publisher: scripted({ x1: new PermanentError('no'), x2: new Error('busy') }),
+      onDead: hook,
+      onFirstFailure: hook,
+    });
+    const failed: unknown[] = [];
+    app.get(OutboxSignals).on('listenerFailed', (told) => failed.push(told));
+    const store = app.get(OutboxStore);
+    await store.enqueue(['x1', 'x2', 'x3'].map((id) => ({ ...paid, id })));
+    expect(await app.get(OutboxDispatcher).dispatchPending()).toMatchObject({
+      dead: 1,
+      failed: 1,
+      dispatched: 1,
+    });
+    expect(await store.count()).toMatchObject({ dead: 1, pending: 1, dispatched: 1 });
+    expect(failed).toEqual([
+      { signal: 'dead', error: new Error('pager is away') },
+      { signal: 'firstFailure', error: new Error('pager is away') },
+    ]);
+  });
+
+  test.each(broken)('warns of a hook that %s where nobody listens', async (_how, hook) => {
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const app = compose({ publisher: scripted({ x1: new PermanentError('no') }), onDead: hook });
+    await app.get(OutboxStore).enqueue({ ...paid, id: 'x1' });
+    await app.get(OutboxDispatcher).dispatchPending();
+    expect(warning.mock.calls).toEqual([
+      ["a listener of the outbox signal 'dead' failed: pager is away", 'OutboxWarning'],
+    ]);
+    warning.mockRestore();
+  });
+
+  test('is not held up by a hook that never ends', async () => {
+    const done = deferred();
+    const app = compose({
+      publisher: async ({ topic }) => {
+        if (topic === 'order.lost') throw new PermanentError('gone');
+        done.resolve();
+      },
+      batchSize: 1,
+      onDead: () => new Promise(() => {}),
+    });
+    await app.get(OutboxStore).enqueue([{ topic: 'order.lost', payload: {} }, paid]);
+    await app.start();
+    await done.promise;
+    await app.stop();
+    expect(await app.get(OutboxStore).count()).toMatchObject({ dead: 1, dispatched: 1 });
   });
 });

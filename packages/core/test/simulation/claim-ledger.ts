@@ -12,6 +12,7 @@ export interface PublishRecord {
   /** The same for rows that were published in one call. */
   readonly call: symbol;
   readonly signal: AbortSignal;
+  readonly startedMs: number;
   /** `given up`: it ended after the engine had aborted it, so that its result says nothing any more. */
   end?: 'ok' | 'error' | 'permanent' | 'given up';
 }
@@ -19,6 +20,8 @@ export interface PublishRecord {
 /** One row under one claim. */
 export interface ClaimedRow {
   readonly story: RowStory;
+  /** The row's turn in its key when it was claimed. */
+  readonly turn: number;
   readonly attempts: number;
   readonly retakes: number;
   readonly maxAttempts: number;
@@ -27,7 +30,8 @@ export interface ClaimedRow {
   /** How the claim on it ended. `void`: an operator requeued or cancelled the row. */
   ended?: Outcome['kind'] | 'void' | 'expired';
   publish?: PublishRecord;
-  lastSettle?: { readonly atMs: number; readonly failed: boolean };
+  /** `ofBatch`: not a mere release, which is not repeated. */
+  lastSettle?: { readonly atMs: number; readonly failed: boolean; readonly ofBatch: boolean };
 }
 
 /** Rows that a process claimed together. */
@@ -51,6 +55,7 @@ export interface Claim {
 const LONGEST_SETTLE_RETRY_MS = 2_000;
 /** Of the last answer, and of a timer that fires late. */
 const SLACK_MS = 100;
+const ROUNDING_MS = 0.01;
 
 /** Claims and what is done under them. Holds I3 (fence), I4 (one owner), I5 (a failed head), I6 and I8. */
 export class ClaimLedger {
@@ -78,6 +83,11 @@ export class ClaimLedger {
     return this.#claims.get(token);
   }
 
+  /** A message really went out. */
+  sent({ id, claimToken }: OutboxRow, by: string): void {
+    this.#rows.sent(id, this.#claims.get(claimToken ?? '')?.rows.get(id)?.turn, by);
+  }
+
   /** The store gave rows to a process, which may never hear of it. */
   claimed(rows: readonly OutboxRow[], process: SimProcess, settings: Settings, sentAtMs: number): void {
     const token = rows[0]?.claimToken;
@@ -94,7 +104,11 @@ export class ClaimLedger {
       hadSettleTrouble: false,
       abandoned: new Set(),
     };
-    this.#history.note(process.name, 'claimed', () => `${[...claim.rows.keys()].join(' ')} as ${tail(token)}`);
+    this.#history.note(
+      process.name,
+      'claimed',
+      () => `${[...claim.rows.keys()].join(' ')} as ${tail(token)}`,
+    );
     for (const row of claim.rows.values()) this.#assertFree(claim, row);
     this.#claims.set(token, claim);
     for (const row of claim.rows.values()) this.#current.set(row.story.id, { claim, row });
@@ -130,11 +144,16 @@ export class ClaimLedger {
       }
       this.#history.note(claim.process.name, 'publishes', () => `${id} under ${tail(claim.token)}`);
       this.#assertMayStart(claim, row, call);
-      row.publish = { call, signal };
-      row.story.startsUnrecorded += 1;
+      row.publish = { call, signal, startedMs: this.#clock.elapsedMs };
+      signal.addEventListener('abort', () => this.#assertAbortExcused(claim, row));
+      // Nothing is recorded, and nothing counted, for a publish whose row an operator has taken away.
+      if (row.ended !== 'void') row.story.startsUnrecorded += 1;
       // Each claim that is lost counts as a retake, and the last one that is allowed is not published any more.
       if (row.story.startsUnrecorded > this.#mostRetakes)
-        this.#history.violated('I8', `${id} was published ${row.story.startsUnrecorded} times, and nothing of it recorded`);
+        this.#history.violated(
+          'I8',
+          `${id} was published ${row.story.startsUnrecorded} times, and nothing of it recorded`,
+        );
     }
   }
 
@@ -146,7 +165,7 @@ export class ClaimLedger {
     this.#history.note(claim.process.name, `publish: ${row.publish.end}`, () => id);
     // Its key goes on in the same batch, before the verdict is in the table. (A crash in between makes it live
     // again, behind the rows that went past it: the promise ends with the verdict.)
-    if (isDoomed(row)) row.story.hasLostItsPlace = true;
+    if (isDoomed(row) && !isHeldBack(claim, row)) row.story.hasLostItsPlace = true;
   }
 
   /** The engine asks the store to record outcomes: each must be what the publisher saw. */
@@ -155,7 +174,8 @@ export class ClaimLedger {
     for (const outcome of outcomes) {
       const row = claim?.rows.get(outcome.id);
       const problem = claim && row ? misreported(claim, row, outcome) : 'was never claimed under this token';
-      if (problem) this.#history.violated(promiseOf(outcome), `${outcome.id}, to be ${outcome.kind}, ${problem}`);
+      if (problem)
+        this.#history.violated(promiseOf(outcome), `${outcome.id}, to be ${outcome.kind}, ${problem}`);
     }
   }
 
@@ -167,7 +187,10 @@ export class ClaimLedger {
     this.#history.note(claim.process.name, `settled ${outcome.kind}`, () => outcome.id);
     const current = this.#current.get(outcome.id);
     if (row.ended !== undefined || current?.row !== row) {
-      this.#history.violated('I3', `${outcome.id} became ${outcome.kind} by ${tail(token)}, whose claim was lost`);
+      this.#history.violated(
+        'I3',
+        `${outcome.id} became ${outcome.kind} by ${tail(token)}, whose claim was lost`,
+      );
       return;
     }
     row.ended = outcome.kind;
@@ -176,13 +199,17 @@ export class ClaimLedger {
     this.#rows.recorded(row.story, kind === 'dispatched' || kind === 'dead' ? kind : 'pending');
   }
 
-  settleAnswered(token: string, outcomes: readonly Outcome[], failed: boolean): void {
+  settleAnswered(
+    token: string,
+    outcomes: readonly Outcome[],
+    answer: { readonly failed: boolean; readonly ofBatch: boolean },
+  ): void {
     const claim = this.#claims.get(token);
     if (!claim) return;
-    if (failed) claim.hadSettleTrouble = true;
+    if (answer.failed) claim.hadSettleTrouble = true;
     for (const { id } of outcomes) {
       const row = claim.rows.get(id);
-      if (row) row.lastSettle = { atMs: this.#clock.elapsedMs, failed };
+      if (row) row.lastSettle = { atMs: this.#clock.elapsedMs, ...answer };
     }
   }
 
@@ -193,8 +220,10 @@ export class ClaimLedger {
   }
 
   #claimedRow(row: OutboxRow, settings: Settings): ClaimedRow {
+    const story = this.#rows.story(row.id);
     return {
-      story: this.#rows.story(row.id),
+      story,
+      turn: story.turn,
       attempts: row.attempts,
       retakes: row.retakes,
       maxAttempts: row.retry.maxAttempts ?? settings.maxAttempts,
@@ -204,8 +233,10 @@ export class ClaimLedger {
 
   #assertFree(claim: Claim, row: ClaimedRow): void {
     const { story } = row;
-    if (story.state !== 'pending')
-      this.#history.violated('I4', `${story.id} was claimed, and is ${story.state}`);
+    if (story.state !== 'pending') {
+      const promise = story.committed === undefined ? 'I1' : 'I4';
+      this.#history.violated(promise, `${story.id} was claimed, and is ${story.state}`);
+    }
     const before = this.#current.get(story.id);
     if (before && before.row.ended === undefined) this.#expired(claim, before.claim, before.row);
     if (story.key !== undefined) this.#assertKeyFree(claim, row);
@@ -222,7 +253,10 @@ export class ClaimLedger {
     this.#history.note(by.process.name, 'retook', () => `${id} from ${claim.process.name}`);
     if (by.rows.size > 1) this.#history.violated('I8', `${id} was retaken, but not alone`);
     const { death } = claim.process;
-    if (death?.kind === 'poisoned' && death.id !== id) row.story.neighbourDeaths += 1;
+    // Two calls of `dispatchPending` at a time know nothing of each other: each brings rows that the other may kill.
+    // And nobody can do anything for a row whose claim came to nobody.
+    const isNeighbours = death?.kind === 'poisoned' && death.id !== id && claim.isReceived;
+    if (isNeighbours && !claim.settings.overlaps) row.story.neighbourDeaths += 1;
     else row.story.otherExpiries += 1;
     this.#assertExcused(claim, row);
   }
@@ -233,11 +267,20 @@ export class ClaimLedger {
     const { id } = row.story;
     if (!claim.isReceived || process.isDead || claim.abandoned.has(id)) return;
     if (process.wasWellSince(claim.sentAtMs)) {
-      this.#history.violated('I6', `the claim on ${id} expired, though ${process.name} and its store were well`);
+      this.#history.violated(
+        'I6',
+        `the claim on ${id} expired, though ${process.name} and its store were well`,
+      );
       return;
     }
     const { lastSettle } = row;
-    if (settings.role !== 'worker' || !lastSettle?.failed || !process.wasAwakeSince(claim.sentAtMs)) return;
+    if (
+      settings.role !== 'worker' ||
+      !lastSettle?.failed ||
+      !lastSettle.ofBatch ||
+      !process.wasAwakeSince(claim.sentAtMs)
+    )
+      return;
     if (process.isStopped) return;
     if (claim.deadlineMs - lastSettle.atMs > LONGEST_SETTLE_RETRY_MS + SLACK_MS)
       this.#history.violated('I6', `${process.name} gave up to settle ${id} long before its claim ended`);
@@ -264,8 +307,8 @@ export class ClaimLedger {
   #assertMayStart(claim: Claim, row: ClaimedRow, call: symbol): void {
     const { id } = row.story;
     if (row.publish) this.#history.violated('I6', `${id} was published twice under one claim`);
-    if (claim.process.isStopped)
-      this.#history.violated('I11', `${id} was published by ${claim.process.name}, which had stopped`);
+    if (claim.process.isStopped || (claim.process.isStopping && !this.#asksSchema(claim, row)))
+      this.#history.violated('I11', `${id} was published by ${claim.process.name}, which was stopped`);
     // A void claim is known to its owner only after the next heartbeat.
     if (row.ended !== 'void' && (row.ended !== undefined || row.untilMs <= this.#clock.elapsedMs))
       this.#history.violated('I6', `${id} was published under a claim that is ${row.ended ?? 'expired'}`);
@@ -276,15 +319,29 @@ export class ClaimLedger {
     if (row.story.key !== undefined) this.#assertNotOvertaking(claim, row, call);
   }
 
+  /** What waits for a schema, its own or one of its group, when the stop comes may be published before it has ended. */
+  #asksSchema({ settings, rows }: Claim, { story }: ClaimedRow): boolean {
+    const ids = settings.publishesBatches ? [...rows.keys()] : [story.id];
+    return ids.some((id) => this.#table.get(id)?.topic === 'checked');
+  }
+
+  /** I6: a publish ends by itself, or at its time-out. Its claim is not lost while all is well. */
+  #assertAbortExcused({ process, settings, sentAtMs }: Claim, row: ClaimedRow): void {
+    const ranMs = this.#clock.elapsedMs - (row.publish?.startedMs ?? 0);
+    if (ranMs > settings.publishTimeoutMs - ROUNDING_MS || process.isStopping || row.ended === 'void') return;
+    if (process.wasWellSince(sentAtMs))
+      this.#history.violated('I6', `${process.name} lost the claim on ${row.story.id}, though all was well`);
+  }
+
   /** I5: a row that failed, or has not been tried, holds back those of its key behind it. */
   #assertNotOvertaking(claim: Claim, row: ClaimedRow, call: symbol): void {
     for (const elder of claim.rows.values()) {
       if (elder === row) return;
       if (elder.story.key !== row.story.key) continue;
       const { publish } = elder;
-      const isOver = publish ? publish.end === 'ok' || publish.call === call : isCondemned(claim, elder);
-      if (!isOver && !isDoomed(elder))
-        this.#history.violated('I5', `${row.story.id} overtook ${elder.story.id}, of the same key`);
+      if (publish && (publish.end === 'ok' || publish.call === call)) continue;
+      if (publish ? isDoomed(elder) : isCondemned(claim, elder)) elder.story.hasLostItsPlace = true;
+      else this.#history.violated('I5', `${row.story.id} overtook ${elder.story.id}, of the same key`);
     }
   }
 
@@ -292,7 +349,10 @@ export class ClaimLedger {
   #assertDeserved({ settings }: Claim, { story }: ClaimedRow, reason: string): void {
     if (reason !== 'crashed' || story.kind === 'poison') return;
     if (story.neighbourDeaths > 1 && story.otherExpiries + 1 < settings.maxRetakes)
-      this.#history.violated('I8', `${story.id} is dead, because rows in other claims killed its process ${story.neighbourDeaths} times`);
+      this.#history.violated(
+        'I8',
+        `${story.id} is dead, because rows in other claims killed its process ${story.neighbourDeaths} times`,
+      );
   }
 }
 
@@ -302,7 +362,9 @@ function misreported(claim: Claim, row: ClaimedRow, outcome: Outcome): string | 
   const hasFailed = publish !== undefined && publish.end !== 'ok' && isOver(publish);
   switch (outcome.kind) {
     case 'dispatched':
-      return publish?.end === 'ok' ? undefined : `is ${publish ? 'not yet published' : 'not being published'}`;
+      return publish?.end === 'ok'
+        ? undefined
+        : `is ${publish ? 'not yet published' : 'not being published'}`;
     case 'failed':
       return hasFailed ? undefined : 'did not fail';
     case 'dead':

@@ -77,8 +77,8 @@ export class RowLedger {
     this.story(id).state = 'rolled back';
   }
 
-  /** A message really went out. `turn`: of the row when the publish began. */
-  sent(id: string, turn: number, by: string): void {
+  /** A message really went out. `turn`: of the row when it was claimed. */
+  sent(id: string, turn: number | undefined, by: string): void {
     const story = this.story(id);
     story.sends += 1;
     this.#history.note(by, story.sends === 1 ? 'sent' : 'sent again', () => id);
@@ -88,6 +88,8 @@ export class RowLedger {
     }
     // What an old publish sends after its row came back from the end is a duplicate, and has no place of its own.
     if (!story.isSent && story.turn === turn) this.#assertEldersSent(story);
+    if (!story.isSent && story.turn === turn && story.hasLostItsPlace && story.state === 'pending')
+      this.#history.note(by, 'sent late', () => id);
     story.isSent = true;
   }
 

@@ -12,6 +12,8 @@ export interface Settings {
   readonly maxRetakes: number;
   readonly backoff: BackoffOptions | undefined;
   readonly publishesBatches: boolean;
+  /** Of a dispatcher: some calls of `dispatchPending` begin before the last one has ended. */
+  readonly overlaps: boolean;
   /** Of a worker. */
   readonly pollIntervalMs: number;
   readonly batchesInFlight: number;
@@ -25,6 +27,8 @@ export interface Weather {
   readonly storeFaultKinds: readonly [StoreFault, ...StoreFault[]];
   readonly publishFaults: number;
   readonly publishFaultKinds: readonly [PublishFault, ...PublishFault[]];
+  /** How long a publish takes when nothing is wrong. */
+  readonly publishMs: number;
   /** How often each happens in the bad times. */
   readonly kills: number;
   readonly freezes: number;
@@ -33,6 +37,7 @@ export interface Weather {
   readonly poison: number;
   /** Schemas that take their time, or for ever. */
   readonly slowSchemas: number;
+  readonly interceptorFaults: number;
   readonly badTimesMs: number;
 }
 
@@ -44,8 +49,9 @@ const PUBLISH_FAULTS = ['fails', 'permanent', 'retry later', 'result lost', 'slo
 
 export function drawSettings(random: SimRandom): Settings {
   const claimTimeoutMs = random.pick([900, 1_500, 3_000, 6_000]);
+  const role = random.chance(0.75) ? 'worker' : 'dispatcher';
   return {
-    role: random.chance(0.75) ? 'worker' : 'dispatcher',
+    role,
     batchSize: random.whole(1, 10),
     concurrency: random.whole(1, 4),
     claimTimeoutMs,
@@ -58,6 +64,7 @@ export function drawSettings(random: SimRandom): Settings {
       { type: 'exponential', delayMs: 50, maxDelayMs: 2_000, jitter: 'full' },
     ]),
     publishesBatches: random.chance(0.35),
+    overlaps: role === 'dispatcher' && random.chance(0.3),
     pollIntervalMs: random.whole(100, 1_000),
     batchesInFlight: random.whole(1, 3),
     backlogThreshold: random.chance(0.2) ? random.whole(1, 10) : undefined,
@@ -72,12 +79,14 @@ export function drawWeather(random: SimRandom): Weather {
     storeFaultKinds: someOf(STORE_FAULTS, random),
     publishFaults: rate(0.6),
     publishFaultKinds: someOf(PUBLISH_FAULTS, random),
+    publishMs: random.pick([5, 40, 40, 400]),
     kills: some(3),
     freezes: some(3),
     stops: some(4),
     operations: some(8),
     poison: random.chance(0.3) ? random.whole(1, 2) : 0,
     slowSchemas: rate(0.5),
+    interceptorFaults: random.chance(0.2) ? 0.1 : 0,
     badTimesMs: random.between(4_000, 15_000),
   };
 }

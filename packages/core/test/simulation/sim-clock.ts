@@ -74,8 +74,7 @@ export class SimClock {
     for (;;) {
       const left = 2 * place + 1;
       if (left >= heap.length) break;
-      const child =
-        left + 1 < heap.length && isBefore(heap[left + 1] as Event, heap[left]) ? left + 1 : left;
+      const child = left + 1 < heap.length && isBefore(heap[left + 1] as Event, heap[left]) ? left + 1 : left;
       if (isBefore(last, heap[child])) break;
       heap[place] = heap[child] as Event;
       place = child;

@@ -21,7 +21,9 @@ export class SimProcess implements Clock {
   /** The last moment at which something went wrong for it that may cost it a claim. */
   #troubledMs = Number.NEGATIVE_INFINITY;
   #frozenMs = Number.NEGATIVE_INFINITY;
-  /** Its worker said that it has ended, and was not started again. */
+  /** When its worker was told to stop, if it was not started again. */
+  stopToldMs: number | undefined;
+  /** Its worker said that it has ended. */
   isStopped = false;
 
   constructor(name: string, clock: SimClock, offsetMs: number) {
@@ -41,6 +43,10 @@ export class SimProcess implements Clock {
 
   get death(): CauseOfDeath | undefined {
     return this.#death;
+  }
+
+  get isStopping(): boolean {
+    return this.stopToldMs !== undefined;
   }
 
   get pendingTimers(): number {

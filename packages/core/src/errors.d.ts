@@ -1,0 +1,29 @@
+import type { DeadReason } from './outbox-row.js';
+/** Stable: switch on these, not on messages. `docs/reference/errors.md` has cause and cure of each. */
+export type OutboxErrorCode = 'INVALID_ENTRY' | 'PAYLOAD_TOO_LARGE' | 'SCHEMA_MISMATCH' | 'DUPLICATE_ID' | 'INVALID_RETRY_POLICY' | 'INVALID_CONFIG' | 'INVALID_ARGUMENT' | 'INVALID_TRANSACTION' | 'ROW_NOT_FOUND' | 'SCHEMA_OUTDATED' | 'PUBLISHER_STUCK' | 'MISSING_BINDING' | 'DOUBLED_BINDING' | 'CYCLIC_BINDING';
+/** Every error this family throws on purpose. Switch on `code`; read `cause` for the origin. */
+export declare class OutboxError extends Error {
+    readonly name = "OutboxError";
+    readonly code: OutboxErrorCode;
+    constructor(code: OutboxErrorCode, message: string, options?: ErrorOptions);
+}
+/** True for an `OutboxError` of any copy of this package: an ESM and a CommonJS one may meet in a process. */
+export declare function isOutboxError(error: unknown): error is OutboxError;
+export interface PermanentErrorOptions extends ErrorOptions {
+    /** Recorded as the row's `deadReason`. Default `permanent`. */
+    reason?: DeadReason;
+}
+/** Thrown by a publisher when trying again cannot help: the row is dead at once. */
+export declare class PermanentError extends Error {
+    readonly name = "PermanentError";
+    readonly permanent = true;
+    readonly deadReason: DeadReason;
+    constructor(message: string, options?: PermanentErrorOptions);
+}
+/** Thrown by a publisher when trying again may help, not sooner than after `retryAfterMs`. */
+export declare class TransientError extends Error {
+    readonly name = "TransientError";
+    readonly permanent = false;
+    readonly retryAfterMs?: number;
+    constructor(message: string, retryAfterMs?: number, options?: ErrorOptions);
+}

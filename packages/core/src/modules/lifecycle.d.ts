@@ -1,0 +1,16 @@
+import { Pool } from './pool.js';
+export interface StopOptions {
+    /** How long work in flight may take to finish. */
+    readonly graceMs?: number;
+}
+/** Something that runs between `app.start()` and `app.stop()`. */
+export interface Lifecycle {
+    readonly name: string;
+    /** Resources, a connection for example, start before everything else and stop after it. Default `work`. */
+    readonly phase?: 'resource' | 'work';
+    start(): Promise<void> | void;
+    stop(options: StopOptions): Promise<void> | void;
+}
+/** Resources first, then work; within a phase in the order of the modules. Stopped in reverse. */
+export declare class Lifecycles extends Pool<Lifecycle> {
+}

@@ -1,0 +1,53 @@
+import type { Pool, PoolToken } from './pool.js';
+import type { Token } from './token.js';
+/** Stands in an `inject` list for a token that may be unbound: it is `undefined` then. */
+export interface OptionalToken<T = unknown> {
+    readonly optional: Token<T>;
+}
+/** Stands in an `inject` list for a token that is resolved only when the function it becomes is called. */
+export interface LazyToken<T = unknown> {
+    readonly lazy: Token<T>;
+}
+export type Dependency = Token | OptionalToken | LazyToken;
+export declare function optional<T>(token: Token<T>): OptionalToken<T>;
+export declare function lazy<T>(token: Token<T>): LazyToken<T>;
+/** A class may have a static member of that name; only an object that is no class stands for a token. */
+export declare function isOptional(dependency: Dependency): dependency is OptionalToken;
+export declare function isLazy(dependency: Dependency): dependency is LazyToken;
+export declare function tokenOf(dependency: Dependency): Token;
+/** What a dependency resolves to. */
+export type Resolved<D> = D extends OptionalToken<infer T> ? T | undefined : D extends LazyToken<infer T> ? () => T : D extends abstract new (...args: never[]) => infer T ? T : never;
+type ResolvedAll<Dependencies extends readonly Dependency[]> = {
+    -readonly [Index in keyof Dependencies]: Resolved<Dependencies[Index]>;
+};
+/** How an instance comes about; each is made once, when it is first asked for. */
+export type Recipe<T = unknown> = {
+    readonly useValue: T;
+} | {
+    readonly useFactory: (...args: any[]) => T;
+    readonly inject?: readonly Dependency[];
+} | {
+    readonly useClass: new (...args: any[]) => T;
+    readonly inject?: readonly Dependency[];
+} | {
+    readonly useExisting: Token<T>;
+};
+/** Binds a token. */
+export type Provider<T = unknown> = {
+    readonly provide: Token<T>;
+} & Recipe<T>;
+/** Adds one item to a pool. */
+export type Contribution<T = unknown> = {
+    readonly pool: PoolToken<T>;
+} & Recipe<T>;
+/** A part of an application, as data. */
+export interface Module {
+    readonly name: string;
+    readonly provides?: readonly Provider[];
+    readonly contributes?: readonly Contribution[];
+}
+/** Builds a provider whose factory is checked against its `inject` list. */
+export declare function provideFactory<T, const Dependencies extends readonly Dependency[]>(token: Token<T>, inject: Dependencies, useFactory: (...args: ResolvedAll<Dependencies>) => NoInfer<T>): Provider<T>;
+/** Builds a contribution whose factory is checked against its `inject` list. */
+export declare function contributeFactory<T, const Dependencies extends readonly Dependency[]>(pool: new (items: readonly T[]) => Pool<T>, inject: Dependencies, useFactory: (...args: ResolvedAll<Dependencies>) => NoInfer<T>): Contribution<T>;
+export {};

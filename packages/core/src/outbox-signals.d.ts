@@ -1,0 +1,82 @@
+import type { SchemaProblem } from './capabilities.js';
+import type { DispatchSummary } from './outbox-dispatcher.js';
+import type { DeadReason, OutboxBacklog, OutboxRow } from './outbox-row.js';
+/** What the dispatcher and the worker tell, by name. Each is told after it is true in the table. */
+export interface OutboxSignalMap {
+    /** The worker runs. */
+    readonly started: Record<never, never>;
+    /** The worker has ended. `abandoned`: ids whose publish had not ended in time; their claims are left to expire. */
+    readonly stopped: {
+        readonly abandoned: readonly string[];
+    };
+    /** A batch with rows in it was settled. */
+    readonly batch: DispatchSummary;
+    /** A publish failed; the row will be tried again. */
+    readonly failed: {
+        readonly row: OutboxRow;
+        readonly error: string;
+        readonly delayMs: number;
+    };
+    /** The same, but only when it was the row's first try. */
+    readonly firstFailure: {
+        readonly row: OutboxRow;
+        readonly error: string;
+        readonly delayMs: number;
+    };
+    readonly dead: {
+        readonly row: OutboxRow;
+        readonly error: string;
+        readonly reason: DeadReason;
+    };
+    /** Outcomes that could not be recorded, because the claims were lost before. The new owner decides. */
+    readonly fenced: {
+        readonly ids: readonly string[];
+    };
+    /** Claims that had expired, of a process that died or stalled, were taken over. */
+    readonly retaken: {
+        readonly row: OutboxRow;
+    };
+    /** At least `threshold` rows are pending. Told once, and again after it has been less. */
+    readonly backlog: OutboxBacklog & {
+        readonly threshold: number;
+    };
+    /** The table works, but badly: found when the application started. */
+    readonly schemaProblem: SchemaProblem;
+    /** The store can't be reached, or a batch could not be settled; the worker goes on trying. */
+    readonly trouble: {
+        readonly error: unknown;
+        readonly retryInMs: number;
+    };
+    /** The store answers again. */
+    readonly recovered: {
+        readonly afterMs: number;
+    };
+    /** Whether the worker is woken by hints. Where it is not, it polls. */
+    readonly wakeup: {
+        readonly isListening: boolean;
+        readonly error?: unknown;
+        readonly willRetry?: boolean;
+    };
+    /** A listener of a signal threw. Where nobody listens to this one, it becomes a process warning. */
+    readonly listenerFailed: {
+        readonly signal: OutboxSignal;
+        readonly error: unknown;
+    };
+}
+export type OutboxSignal = keyof OutboxSignalMap;
+export type OutboxSignalListener<Signal extends OutboxSignal> = (told: OutboxSignalMap[Signal]) => unknown;
+/**
+ * For logs, alerts and tests. A listener that fails or takes its time never holds up a row.
+ *
+ * @example
+ * app.get(OutboxSignals).on('dead', ({ row, reason, error }) => log.error({ id: row.id, reason, error }));
+ */
+export declare class OutboxSignals {
+    #private;
+    /** Gives the way to stop listening. */
+    on<Signal extends OutboxSignal>(signal: Signal, listener: OutboxSignalListener<Signal>): () => void;
+    /** For the engine: calls every listener, whatever the others do. */
+    tell<Signal extends OutboxSignal>(signal: Signal, told: OutboxSignalMap[Signal]): void;
+    /** Whether somebody listens: what is costly to find out is found out only then. */
+    hasListeners(signal: OutboxSignal): boolean;
+}

@@ -1,0 +1,66 @@
+import { OutboxMemoryModule } from '@postcommit/store-memory';
+import { describe, expect, test } from 'vitest';
+import { OutboxSchema, type SchemaProblem } from '../src/capabilities.js';
+import { composeModules, type OutboxApp } from '../src/modules/compose-modules.js';
+import { OutboxModule } from '../src/outbox-module.js';
+import { type OutboxSignalMap, OutboxSignals } from '../src/outbox-signals.js';
+import { OutboxWorker } from '../src/outbox-worker.js';
+import { refusal } from './outbox-fixture.js';
+
+class StubSchema extends OutboxSchema {
+  readonly #check: () => Promise<SchemaProblem[]>;
+  constructor(check: () => Promise<SchemaProblem[]>) {
+    super();
+    this.#check = check;
+  }
+  print(): string {
+    return '';
+  }
+  async ensure(): Promise<void> {}
+  check(): Promise<SchemaProblem[]> {
+    return this.#check();
+  }
+}
+
+function compose(check: () => Promise<SchemaProblem[]>): OutboxApp {
+  return composeModules([OutboxModule.forRoot({ publisher: async () => {} }), OutboxMemoryModule], {
+    preferences: [{ provide: OutboxSchema, useValue: new StubSchema(check) }],
+  });
+}
+
+describe('app.start()', () => {
+  test('refuses a table that can not work, with what mends it, and starts nothing', async () => {
+    const app = compose(async () => [
+      { level: 'required', problem: 'column key is missing', fix: 'alter table outbox add column key text' },
+      { level: 'tuning', problem: 'fillfactor', fix: 'alter table outbox set (fillfactor = 45)' },
+    ]);
+    await expect(app.start()).rejects.toEqual(
+      refusal(
+        'SCHEMA_OUTDATED',
+        /outbox:migrate.*column key is missing \(alter table outbox add column key text\)$/,
+      ),
+    );
+    expect(await app.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });
+  });
+
+  test('tells what is badly tuned, and runs', async () => {
+    const problem: SchemaProblem = { level: 'tuning', problem: 'fillfactor', fix: 'alter table …' };
+    const app = compose(async () => [problem]);
+    const told: SchemaProblem[] = [];
+    app.get(OutboxSignals).on('schemaProblem', (one) => told.push(one));
+    await app.start();
+    expect(told).toEqual([problem]);
+    expect(await app.get(OutboxWorker).health()).toMatchObject({ status: 'up' });
+    await app.stop();
+  });
+
+  test('goes on when the database does not answer', async () => {
+    const error = new Error('connection refused');
+    const app = compose(() => Promise.reject(error));
+    const told: OutboxSignalMap['trouble'][] = [];
+    app.get(OutboxSignals).on('trouble', (one) => told.push(one));
+    await app.start();
+    expect(told).toEqual([{ error, retryInMs: 0 }]);
+    await app.stop();
+  });
+});

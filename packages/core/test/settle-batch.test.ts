@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { DispatchEngine } from '../src/dispatch-engine.js';
+import type { OutboxRow } from '../src/outbox-row.js';
+import { OutboxSignals } from '../src/outbox-signals.js';
+import type { Outcome } from '../src/outcome.js';
+import { type EndedRow, settleBatch, summarise, tellEnds } from '../src/settle-batch.js';
+import { type CountingClock, entries, FaultyStore, listen, openOutbox, rowWith } from './outbox-fixture.js';
+
+interface Claimed {
+  readonly clock: CountingClock;
+  readonly store: FaultyStore;
+  readonly engine: DispatchEngine;
+  readonly token: string;
+}
+
+async function claimed(...ids: string[]): Promise<Claimed> {
+  const { clock, store } = openOutbox({}, (options, virtual) => new FaultyStore(options, virtual));
+  await store.enqueue(entries(...ids));
+  const [row] = await store.fetchPending(ids.length);
+  const engine = new DispatchEngine(store, async () => {}, { clock });
+  return { clock, store, engine, token: row?.claimToken ?? '' };
+}
+
+function dispatched(id: string): EndedRow {
+  return { row: rowWith({ id }), outcome: { id, kind: 'dispatched' } };
+}
+
+function failed(id: string, row: Partial<OutboxRow> = {}): EndedRow {
+  return { row: rowWith({ id, ...row }), outcome: { id, kind: 'failed', error: `${id} failed`, delayMs: 7 } };
+}
+
+function dead(id: string): EndedRow {
+  return { row: rowWith({ id }), outcome: { id, kind: 'dead', error: 'never', reason: 'permanent' } };
+}
+
+function released(id: string): EndedRow {
+  return { row: rowWith({ id }), outcome: { id, kind: 'released' } };
+}
+
+const forEver = (): number => Number.POSITIVE_INFINITY;
+const notAtAll = (): number => 0;
+const away = (): Promise<void> => Promise.reject(new Error('database is away'));
+
+describe('settleBatch', () => {
+  test('records every outcome in one call and gives the ids that were still ours', async () => {
+    const { store, engine, token } = await claimed('x1', 'x2', 'x3');
+    await store.requeue('x2');
+    const ended = [dispatched('x1'), dispatched('x2'), failed('x3')];
+    expect(await settleBatch(engine, token, ended, forEver)).toEqual(['x1', 'x3']);
+    expect(store.timesOf('settle')).toHaveLength(1);
+  });
+
+  test('is repeated with waits that double up to two seconds, and tells each', async () => {
+    const { clock, store, engine, token } = await claimed('x1');
+    const heard = listen(engine.signals, 'trouble');
+    store.before.settle = away;
+    const settling = settleBatch(engine, token, [dispatched('x1')], forEver);
+    await clock.advance(7_150);
+    expect(store.timesOf('settle')).toEqual([0, 50, 150, 350, 750, 1_550, 3_150, 5_150, 7_150]);
+    expect(heard.map(({ told }) => told.retryInMs)).toEqual([
+      50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000,
+    ]);
+    expect(heard[0]?.told.error).toEqual(new Error('database is away'));
+    store.comeBack();
+    await clock.advance(2_000);
+    expect(await settling).toEqual(['x1']);
+  });
+
+  test('is not repeated when the time is up before the next try', async () => {
+    const { clock, store, engine, token } = await claimed('x1');
+    store.before.settle = away;
+    const settling = settleBatch(engine, token, [dispatched('x1')], () => 150 - clock.monotonicMs());
+    const refused = expect(settling).rejects.toThrow('database is away');
+    await clock.advance(1_000);
+    await refused;
+    expect(store.timesOf('settle')).toEqual([0, 50]);
+  });
+
+  test('a last try records at least what was published, and the first error is the one to know', async () => {
+    const { store, engine, token } = await claimed('x1', 'x2', 'x3');
+    store.before.settle = (outcomes: readonly Outcome[]) =>
+      outcomes.some(({ kind }) => kind === 'failed')
+        ? Promise.reject(new Error('column is too short'))
+        : undefined;
+    const ended = [dispatched('x1'), failed('x2'), released('x3')];
+    await expect(settleBatch(engine, token, ended, notAtAll)).rejects.toThrow('column is too short');
+    expect(await store.count()).toMatchObject({ dispatched: 1, pending: 2 });
+  });
+
+  test('when the last try fails too, the first error is still the one to know', async () => {
+    const { store, engine, token } = await claimed('x1', 'x2');
+    let calls = 0;
+    store.before.settle = () => {
+      calls += 1;
+      return Promise.reject(new Error(`error ${calls}`));
+    };
+    const ended = [dispatched('x1'), failed('x2')];
+    await expect(settleBatch(engine, token, ended, notAtAll)).rejects.toThrow('error 1');
+    expect(calls).toBe(2);
+  });
+
+  test.each([
+    ['only what was published', [dispatched('x1'), dispatched('x2')]],
+    ['nothing that was published', [failed('x1'), released('x2')]],
+  ])('there is no last try with %s: it would be the same, or empty', async (_name, ended) => {
+    const { store, engine, token } = await claimed('x1', 'x2');
+    store.before.settle = away;
+    await expect(settleBatch(engine, token, ended, notAtAll)).rejects.toThrow('database is away');
+    expect(store.timesOf('settle')).toHaveLength(1);
+  });
+});
+
+describe('summarise', () => {
+  test('counts by what is in the table: fenced rows are nothing else', () => {
+    const ended = [
+      dispatched('x1'),
+      dispatched('x2'),
+      failed('x3'),
+      dead('x4'),
+      released('x5'),
+      failed('x6'),
+    ];
+    expect(summarise(9, ended, ['x1', 'x3', 'x4', 'x5'])).toEqual({
+      fetched: 9,
+      dispatched: 1,
+      failed: 1,
+      dead: 1,
+      fenced: 2,
+    });
+  });
+});
+
+describe('tellEnds', () => {
+  function told(ended: readonly EndedRow[], settled: readonly string[]): unknown[] {
+    const signals = new OutboxSignals();
+    const heard = listen(signals, 'failed', 'firstFailure', 'dead', 'fenced');
+    tellEnds(signals, ended, settled);
+    return heard.map(({ signal, told: what }) => [
+      signal,
+      'row' in what ? { ...what, row: what.row.id } : what,
+    ]);
+  }
+
+  test('says nothing of rows that went well or were given back', () => {
+    expect(told([dispatched('x1'), released('x2')], ['x1', 'x2'])).toEqual([]);
+  });
+
+  test('tells failures with the wait, and the first of a row apart', () => {
+    expect(told([failed('x1'), failed('x2', { attempts: 1 })], ['x1', 'x2'])).toEqual([
+      ['failed', { row: 'x1', error: 'x1 failed', delayMs: 7 }],
+      ['firstFailure', { row: 'x1', error: 'x1 failed', delayMs: 7 }],
+      ['failed', { row: 'x2', error: 'x2 failed', delayMs: 7 }],
+    ]);
+  });
+
+  test('tells the dead with the reason', () => {
+    expect(told([dead('x1')], ['x1'])).toEqual([
+      ['dead', { row: 'x1', error: 'never', reason: 'permanent' }],
+    ]);
+  });
+
+  test('tells of fenced rows only that they were fenced, all at once', () => {
+    expect(told([failed('x1'), dead('x2'), dispatched('x3'), released('x4')], [])).toEqual([
+      ['fenced', { ids: ['x1', 'x2', 'x3', 'x4'] }],
+    ]);
+  });
+});

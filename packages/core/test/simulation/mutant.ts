@@ -1,0 +1,21 @@
+import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
+import type { OutboxPublisher } from '../../src/outbox-publisher.js';
+import type { OutboxSignals } from '../../src/outbox-signals.js';
+import type { OutboxStore } from '../../src/outbox-store.js';
+
+/** One thing broken in the engine or in its store. The ledgers stand outside of it, and must find it out. */
+export interface Mutant {
+  readonly name: string;
+  readonly breaks: RegExp;
+  /** The table as the store sees it. */
+  table?(table: MemoryTable): MemoryTable;
+  /** The store itself, behind the ledgers. */
+  inner?(store: MemoryOutboxStore): MemoryOutboxStore;
+  /** What the engine is given in place of its store. */
+  store?(store: OutboxStore, signals: OutboxSignals): OutboxStore;
+  publisher?(publisher: OutboxPublisher): OutboxPublisher;
+  /** What a stop does when it has ended. */
+  afterStop?(store: OutboxStore, abandoned: ReadonlyMap<string, string>): void;
+  /** Breaks a class of the engine. Gives the way to mend it. */
+  patch?(): () => void;
+}

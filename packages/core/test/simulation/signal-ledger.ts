@@ -1,0 +1,111 @@
+import type { DispatchSummary } from '../../src/outbox-dispatcher.js';
+import type { OutboxSignals } from '../../src/outbox-signals.js';
+import type { Outcome } from '../../src/outcome.js';
+import type { Claim, ClaimLedger } from './claim-ledger.js';
+import type { History } from './history.js';
+import type { SimProcess } from './sim-process.js';
+
+interface Expected {
+  readonly summary: string;
+  /** A settle failed before, so that the batch may end without a word. */
+  readonly isCertain: boolean;
+}
+
+/** What the engine tells. Holds I12 (truthful signals). */
+export class SignalLedger {
+  readonly #history: History;
+  readonly #claims: ClaimLedger;
+  readonly #expected = new Map<SimProcess, Expected[]>();
+  readonly #told = new Map<SimProcess, Set<string>>();
+
+  constructor(history: History, claims: ClaimLedger) {
+    this.#history = history;
+    this.#claims = claims;
+  }
+
+  listen(process: SimProcess, signals: OutboxSignals): void {
+    signals.on('batch', (summary) => this.#batchTold(process, summary));
+    signals.on('dead', ({ row }) => this.#endTold(process, row.id, row.claimToken, 'dead'));
+    signals.on('failed', ({ row }) => this.#endTold(process, row.id, row.claimToken, 'failed'));
+    signals.on('fenced', ({ ids }) => this.#fencedTold(process, ids));
+    signals.on('trouble', ({ error }) => this.#history.note(process.name, 'trouble', () => String(error)));
+    signals.on('listenerFailed', ({ error }) => this.#history.violated('I12', `a listener failed: ${error}`));
+  }
+
+  /** The store answered a batch's settle: its summary must follow. */
+  expectBatch(
+    process: SimProcess,
+    claim: Claim | undefined,
+    outcomes: readonly Outcome[],
+    settled: readonly string[],
+  ): void {
+    if (!claim) return;
+    const counts = { dispatched: 0, failed: 0, dead: 0, released: 0, fenced: 0 };
+    for (const { id, kind } of outcomes) {
+      const isTrue = claim.rows.get(id)?.ended === kind;
+      // A repeated settle can't know that its row was recorded as failed or given back the first time.
+      const isOurs = claim.hadSettleTrouble ? settled.includes(id) : isTrue;
+      if (isOurs !== settled.includes(id))
+        this.#history.violated('I3', `the store says ${!isTrue} of ${id} being ${kind}, and it is not so`);
+      counts[isOurs ? kind : 'fenced'] += 1;
+    }
+    const { released: _, ...told } = counts;
+    const expected = {
+      summary: textOf({ fetched: claim.rows.size, ...told }),
+      isCertain: !claim.hadSettleTrouble,
+    };
+    this.#expected.set(process, [...(this.#expected.get(process) ?? []), expected]);
+  }
+
+  /** What `dispatchPending` gave back. */
+  returned(process: SimProcess, summary: DispatchSummary): void {
+    if (summary.fetched > 0 && !this.#told.get(process)?.has(textOf(summary)))
+      this.#history.violated('I12', `${process.name} returned ${textOf(summary)}, but told no such batch`);
+  }
+
+  /** Of a process that lives and is at rest: nothing remained untold. */
+  assertAllTold(process: SimProcess): void {
+    const untold = (this.#expected.get(process) ?? []).filter(({ isCertain }) => isCertain);
+    for (const { summary } of untold)
+      this.#history.violated('I12', `${process.name} settled a batch without telling: ${summary}`);
+  }
+
+  #batchTold(process: SimProcess, summary: DispatchSummary): void {
+    const text = textOf(summary);
+    this.#history.note(process.name, 'batch', () => text);
+    this.#told.set(process, (this.#told.get(process) ?? new Set()).add(text));
+    const expected = this.#expected.get(process) ?? [];
+    const place = expected.findIndex((candidate) => candidate.summary === text);
+    // Where everything was given back or abandoned, there may have been nothing to settle.
+    const { dispatched, failed, dead, fenced } = summary;
+    if (place >= 0) expected.splice(place, 1);
+    else if (dispatched + failed + dead + fenced > 0)
+      this.#history.violated('I12', `${process.name} told of a batch that was not so: ${text}`);
+  }
+
+  #endTold(process: SimProcess, id: string, token: string | undefined, kind: 'dead' | 'failed'): void {
+    const row = this.#claims.claim(token ?? '')?.rows.get(id);
+    if (row?.ended !== kind)
+      this.#history.violated(
+        'I12',
+        `${process.name} told that ${id} is ${kind}, and it is ${row?.ended ?? 'not'}`,
+      );
+  }
+
+  #fencedTold(process: SimProcess, ids: readonly string[]): void {
+    this.#history.note(process.name, 'fenced', () => ids.join(' '));
+    const own = [...this.#claims.claims].filter((claim) => claim.process === process);
+    for (const id of ids) {
+      const isLost = own.some((claim) => {
+        const ended = claim.rows.get(id)?.ended;
+        return ended === 'void' || ended === 'expired' || (claim.rows.has(id) && claim.hadSettleTrouble);
+      });
+      if (!isLost)
+        this.#history.violated('I12', `${process.name} told that ${id} was fenced, and it was not`);
+    }
+  }
+}
+
+function textOf({ fetched, dispatched, failed, dead, fenced }: DispatchSummary): string {
+  return `fetched=${fetched} dispatched=${dispatched} failed=${failed} dead=${dead} fenced=${fenced}`;
+}

@@ -1,0 +1,26 @@
+import {
+  type ComposeOptions,
+  composeModules,
+  type DispatchSummary,
+  type Module,
+  type OutboxApp,
+  OutboxSignals,
+} from '@postcommit/core';
+import { onTestFinished } from 'vitest';
+
+/** Composes an application that is stopped when its test ends. */
+export function compose(modules: readonly Module[], options: ComposeOptions = {}): OutboxApp {
+  const app = composeModules(modules, options);
+  onTestFinished(() => app.stop());
+  return app;
+}
+
+/** The next batch that the application settles, by whatever drives it. Ask before it can come. */
+export function nextBatch(app: OutboxApp): Promise<DispatchSummary> {
+  return new Promise((resolve) => {
+    const off = app.get(OutboxSignals).on('batch', (summary) => {
+      off();
+      resolve(summary);
+    });
+  });
+}
