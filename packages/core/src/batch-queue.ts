@@ -58,6 +58,11 @@ export class BatchQueue {
     if (outcome.kind === 'failed' || outcome.kind === 'released') this.#heldBackKeys.add(key);
   }
 
+  /** Whether all have started. */
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
   /** Takes out what has not started; nothing starts after that. */
   clear(): OutboxRow[] {
     const rows = [...this.#waiting];

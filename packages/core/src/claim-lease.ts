@@ -66,6 +66,11 @@ export class ClaimLease {
     return this.#deadlineMs - this.#clock.monotonicMs();
   }
 
+  /** Lets the claim run out. */
+  stopExtending(): void {
+    this.#cancelHeartbeat();
+  }
+
   end(): void {
     this.#cancelHeartbeat();
     this.#cancelDeadline();

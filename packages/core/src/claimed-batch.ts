@@ -10,7 +10,7 @@ import type { Outcome } from './outcome.js';
 import { type PublishBounds, publishBounded } from './publish-bounded.js';
 import { PublishTimeouts } from './publish-timeouts.js';
 import { finalPublisher } from './publisher-routes.js';
-import { type EndedRow, settleBatch, summarise, tellEnds } from './settle-batch.js';
+import { type EndedRow, settleBatch, settlePublished, summarise, tellEnds } from './settle-batch.js';
 
 type Group = [OutboxRow, ...OutboxRow[]];
 
@@ -28,6 +28,8 @@ export class ClaimedBatch {
   readonly #abandoned = new Set<OutboxRow>();
   #ended: EndedRow[] = [];
   #hasRun = false;
+  #isClosing = false;
+  #givenBack = 0;
   #mayRetrySettle = false;
 
   constructor(engine: DispatchEngine, token: string, rows: readonly OutboxRow[], sentAtMs: number) {
@@ -68,17 +70,31 @@ export class ClaimedBatch {
     return summary;
   }
 
-  /** Nothing more starts, and what has not started is given back at once. Gives the ids that could not be. */
-  async giveBackUnstarted(): Promise<string[]> {
+  /** A claim on it had expired: it may have killed the process that held it. */
+  get isSuspect(): boolean {
+    return this.rows.some(({ retakes }) => retakes > 0);
+  }
+
+  /** Nothing more starts, and what has not started is given back at once. Until that is done its ids are in `lost`. */
+  async giveBackUnstarted(lost: Set<string> = new Set()): Promise<void> {
+    this.#isClosing = true;
     const rows = this.#queue.clear();
-    if (rows.length === 0) return [];
+    if (rows.length === 0) return;
+    this.#givenBack += rows.length;
     this.#lease.drop(rows);
     const ids = rows.map(({ id }) => id);
-    return this.#engine.store.release(ids, this.#token).then(
-      () => [],
+    for (const id of ids) lost.add(id);
+    try {
+      await this.#engine.store.release(ids, this.#token);
+      for (const id of ids) lost.delete(id);
+    } catch {
       // Unreachable: their claims expire by themselves.
-      () => ids,
-    );
+    }
+  }
+
+  /** Rows that are claimed and not settled. */
+  get rowsInFlight(): number {
+    return this.rows.length - this.#givenBack;
   }
 
   /** Aborts what is being published and records nothing for it. Its claims are left to expire, never released. */
@@ -91,6 +107,12 @@ export class ClaimedBatch {
   /** Stops repeating a settle that fails. Gives the ids of what is known but not recorded. */
   giveUpSettling(): string[] {
     this.#mayRetrySettle = false;
+    this.#lease.end();
+    return this.unrecorded;
+  }
+
+  /** Ids of what is known but not recorded. */
+  get unrecorded(): string[] {
     return this.#ended.map(({ row }) => row.id);
   }
 
@@ -103,9 +125,15 @@ export class ClaimedBatch {
 
   async #settle(): Promise<readonly string[]> {
     this.#bounds.timeouts.stop();
+    // From here on the claim runs out: what the store never takes, or never answers, must not be held for ever.
+    this.#lease.stopExtending();
     const retryForMs = (): number => (this.#mayRetrySettle ? this.#lease.remainingMs : 0);
     try {
       return await settleBatch(this.#engine, this.#token, this.#ended, retryForMs);
+    } catch (error) {
+      const saved = new Set(await settlePublished(this.#engine, this.#token, this.#ended));
+      this.#ended = this.#ended.filter(({ row }) => !saved.has(row.id));
+      throw error;
     } finally {
       this.#lease.end();
     }
@@ -123,27 +151,36 @@ export class ClaimedBatch {
     const { slots } = this.#engine;
     if (!(await slots.acquire())) return;
     for (let row = this.#queue.take(); row; row = this.#queue.take()) {
-      const publisher = finalPublisher(this.#engine.publisher, row);
+      const publisher = this.#publisherOf(row);
       const keepsSlot = publisher.publishBatch
         ? await this.#publishGroup(publisher, row)
         : await this.#publishOne(row);
       // A publisher that does not end keeps our slot; we go on when it ends after all, or with another one.
-      if (keepsSlot && !(await slots.acquire())) return;
+      if (keepsSlot && (this.#queue.isEmpty || !(await slots.acquire()))) return;
     }
     slots.release({ overdue: false });
   }
 
+  /** A route that can't be asked fails its row when that is published, and no other. */
+  #publisherOf(row: OutboxRow): OutboxPublisher {
+    try {
+      return finalPublisher(this.#engine.publisher, row);
+    } catch {
+      return this.#engine.publisher;
+    }
+  }
+
   /** Whether the publisher still runs, and so keeps the slot. */
   async #publishOne(row: OutboxRow): Promise<boolean> {
+    this.#running.add(row);
     const before = this.#verdictBefore(row);
     // Awaiting what is no Promise would cost every row a turn of the queue.
     const verdict: Outcome | undefined = before instanceof Promise ? await before : before;
-    const unpublished = verdict ?? (this.#lease.holds(row.id) ? undefined : released(row));
+    const unpublished = verdict ?? (this.#mayStart(row) ? undefined : released(row));
     if (unpublished) {
       this.#end(row, unpublished);
       return false;
     }
-    this.#running.add(row);
     const end = await publishBounded([row], (context) => this.#engine.publish(row, context), this.#bounds);
     this.#end(row, end.published ? dispatched(row) : this.#failure(end.error, row));
     return end.keepsSlot;
@@ -152,17 +189,17 @@ export class ClaimedBatch {
   /** The same for all rows that can go out with this one. */
   async #publishGroup(publisher: OutboxPublisher, first: OutboxRow): Promise<boolean> {
     const group = await this.#fitToPublish(
-      this.#queue.takeAlong(first, (row) => finalPublisher(this.#engine.publisher, row) === publisher),
+      this.#queue.takeAlong(first, (row) => this.#publisherOf(row) === publisher),
     );
     if (!isGroup(group)) return false;
-    for (const row of group) this.#running.add(row);
     const publish = this.#engine.publishGroup;
     const end = await publishBounded(group, (context) => publish(publisher, group, context), this.#bounds);
+    const broken = new BrokenKeys();
     for (const [place, row] of group.entries()) {
       const result: PublishResult | undefined = end.published
         ? end.value[place]
         : { status: 'rejected', reason: end.error };
-      this.#end(row, this.#groupOutcome(row, result));
+      this.#end(row, broken.note(row, broken.has(row) ? released(row) : this.#groupOutcome(row, result)));
     }
     return end.keepsSlot;
   }
@@ -170,19 +207,28 @@ export class ClaimedBatch {
   /** Ends the rows that must not be published. A row that is turned away turns away those of its key behind it. */
   async #fitToPublish(rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
     const fit: OutboxRow[] = [];
+    for (const row of rows) this.#running.add(row);
     for (const row of rows) {
-      const verdict =
-        (await this.#verdictBefore(row)) ?? (this.#lease.holds(row.id) ? undefined : released(row));
+      const verdict = await this.#verdictBefore(row);
       if (verdict) this.#end(row, verdict);
       else fit.push(row);
     }
-    return fit;
+    // Asked for all at once, and last: claims can be lost while schemas are asked.
+    const broken = new BrokenKeys();
+    return fit.filter((row) => {
+      if (this.#mayStart(row) && !broken.has(row)) return true;
+      this.#end(row, broken.note(row, released(row)));
+      return false;
+    });
   }
 
   /** Only the unbroken beginning of a key counts: what was sent past a failed row is sent again after it. */
   #groupOutcome(row: OutboxRow, result: PublishResult | undefined): Outcome {
-    if (this.#queue.isHeldBack(row)) return released(row);
     return result?.status === 'fulfilled' ? dispatched(row) : this.#failure(result?.reason, row);
+  }
+
+  #mayStart(row: OutboxRow): boolean {
+    return !this.#isClosing && this.#lease.holds(row.id);
   }
 
   #end(row: OutboxRow, outcome: Outcome): void {
@@ -209,6 +255,21 @@ export class ClaimedBatch {
 
   #failure(error: unknown, row: OutboxRow): Outcome {
     return outcomeOfError(error, row, this.#engine.config, this.#engine.random);
+  }
+}
+
+/** Keys of which a row of this group has to be published first, again. */
+class BrokenKeys {
+  readonly #keys = new Set<string>();
+
+  has({ key }: OutboxRow): boolean {
+    return key !== undefined && this.#keys.has(key);
+  }
+
+  note({ key }: OutboxRow, outcome: Outcome): Outcome {
+    const isBroken = outcome.kind === 'failed' || outcome.kind === 'released';
+    if (key !== undefined && isBroken) this.#keys.add(key);
+    return outcome;
   }
 }
 

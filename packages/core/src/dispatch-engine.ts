@@ -1,3 +1,4 @@
+import { CallLimit } from './call-limit.js';
 import { ClaimedBatch } from './claimed-batch.js';
 import { type Clock, systemClock } from './clock.js';
 import { EnqueuePipeline } from './enqueue.js';
@@ -6,6 +7,7 @@ import { intercept, type OutboxInterceptor, type PublishStep } from './intercept
 import { assertPublishFitsClaim, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
+import type { OutboxRow } from './outbox-row.js';
 import { OutboxSignals } from './outbox-signals.js';
 import type { OutboxStore } from './outbox-store.js';
 import { contextOf, type PublishGroup, publishGroupWith } from './publish-group.js';
@@ -34,6 +36,7 @@ export class DispatchEngine {
   readonly clock: Clock;
   readonly random: Random;
   readonly slots: PublishSlots;
+  readonly calls: CallLimit;
   readonly publish: PublishStep;
   readonly publishGroup: PublishGroup;
   readonly #interceptors: readonly OutboxInterceptor[];
@@ -53,6 +56,7 @@ export class DispatchEngine {
     this.clock = clock ?? systemClock;
     this.random = random ?? Math.random;
     this.slots = new PublishSlots(this.config.concurrency);
+    this.calls = new CallLimit(this.clock);
     this.#interceptors = [...(interceptors ?? [])];
     this.publish = this.#intercepted();
     this.publishGroup = publishGroupWith(this.#interceptors);
@@ -63,17 +67,37 @@ export class DispatchEngine {
     this.#assertNotStuck();
     // Taken before the claim is sent, so that our deadline passes before the database's does.
     const sentAtMs = this.clock.monotonicMs();
-    const rows = await this.store.fetchPending(limit);
-    const token = rows[0]?.claimToken;
-    if (token === undefined) return undefined;
-    for (const row of rows) if (row.retakes > 0) this.signals.tell('retaken', { row });
-    return new ClaimedBatch(this, token, rows, sentAtMs);
+    const fetching = this.store.fetchPending(limit);
+    try {
+      const rows = await this.calls.within(this.store.claimTimeoutMs, 'claim', fetching);
+      const token = rows[0]?.claimToken;
+      if (token === undefined) return undefined;
+      for (const row of rows) if (row.retakes > 0) this.signals.tell('retaken', { row });
+      return new ClaimedBatch(this, token, rows, sentAtMs);
+    } catch (error) {
+      this.#giveBackLate(fetching);
+      throw error;
+    }
   }
 
   /** Runs `work` inside the interceptors of `dispatch`. */
-  dispatch(limit: number, work: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary> {
+  async dispatch(limit: number, work: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary> {
     const layers = this.#interceptors.map((interceptor) => interceptor.dispatch?.bind(interceptor));
     return intercept(layers, work)(limit);
+  }
+
+  /** A claim that answers after it was given up has taken rows that nobody will publish. */
+  #giveBackLate(fetching: Promise<OutboxRow[]>): void {
+    const giveBack = async (rows: readonly OutboxRow[]): Promise<void> => {
+      const token = rows[0]?.claimToken;
+      if (token !== undefined)
+        await this.store.release(
+          rows.map(({ id }) => id),
+          token,
+        );
+    };
+    // Where that fails too, the claims expire by themselves.
+    fetching.then(giveBack).catch(() => {});
   }
 
   #intercepted(): PublishStep {

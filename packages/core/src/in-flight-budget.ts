@@ -38,10 +38,21 @@ export class InFlightBudget {
 }
 
 /** What a value parsed from JSON weighs, about: characters of text, a few bytes for everything else. */
-function roughBytes(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 8;
-  let bytes = 16;
-  for (const [name, member] of Object.entries(value)) bytes += name.length + roughBytes(member);
+function roughBytes(payload: unknown): number {
+  let bytes = 0;
+  // No recursion: a stored payload may be nested deeper than the stack.
+  const rest = [payload];
+  while (rest.length > 0) {
+    const value = rest.pop();
+    if (typeof value === 'string') bytes += value.length;
+    else if (typeof value !== 'object' || value === null) bytes += 8;
+    else {
+      bytes += 16;
+      for (const [name, member] of Object.entries(value)) {
+        bytes += name.length;
+        rest.push(member);
+      }
+    }
+  }
   return bytes;
 }

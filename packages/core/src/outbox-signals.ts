@@ -65,7 +65,8 @@ export class OutboxSignals {
     for (const listener of this.#listeners.get(signal) ?? []) {
       try {
         const result = (listener as OutboxSignalListener<Signal>)(told);
-        if (result instanceof Promise) result.catch((error) => this.#listenerFailed(signal, error));
+        // Also a thenable that is no Promise: a query of an ORM runs only when somebody waits for it.
+        if (isThenable(result)) Promise.resolve(result).catch((error) => this.#listenerFailed(signal, error));
       } catch (error) {
         this.#listenerFailed(signal, error);
       }
@@ -87,4 +88,8 @@ export class OutboxSignals {
       'OutboxWarning',
     );
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

@@ -7,6 +7,7 @@ import { OutboxError } from './errors.js';
 import { InFlightBudget } from './in-flight-budget.js';
 import type { StopOptions } from './modules/lifecycle.js';
 import { nameToken } from './modules/token.js';
+import type { DispatchSummary } from './outbox-dispatcher.js';
 import type { OutboxPublisher, PublishFunction } from './outbox-publisher.js';
 import type { OutboxSignals } from './outbox-signals.js';
 import type { OutboxStore } from './outbox-store.js';
@@ -64,6 +65,12 @@ export class OutboxWorker {
   #loop: Promise<void> | undefined;
   #stopping: Promise<string[]> | undefined;
   #isRunning = false;
+  #currentRun: symbol | undefined;
+  /** The last batch that ended published nothing: more of the same is not to be had at full speed. */
+  #isFruitless = false;
+  #isPacing = false;
+  /** Ids that the stop which is under way could not bring to an end. */
+  #lost = new Set<string>();
   #isListening = false;
   #lastPollMs: number | undefined;
   #trouble: { readonly sinceMs: number; readonly error: unknown; readonly tries: number } | undefined;
@@ -94,10 +101,10 @@ export class OutboxWorker {
     if (this.#isRunning) return;
     if (this.#stopping !== undefined)
       throw new OutboxError('INVALID_ARGUMENT', 'the worker is being stopped: await stop() before start()');
+    this.#subscribe();
     this.#isRunning = true;
     this.#engine.slots.open();
     this.#backlog?.start();
-    this.#subscribe();
     this.signals.tell('started', {});
     this.#loop = this.#run();
   }
@@ -107,7 +114,8 @@ export class OutboxWorker {
    * 10 s) to end, then their signal aborts. Gives the ids that had to be abandoned: their claims expire by themselves.
    * When there are none, nothing more is published and no timer or listener remains.
    */
-  stop(options: StopOptions = {}): Promise<string[]> {
+  async stop(options: StopOptions = {}): Promise<string[]> {
+    assertGrace(options.graceMs);
     this.#stopping ??= this.#stop(options.graceMs ?? DEFAULT_GRACE_MS).finally(() => {
       this.#stopping = undefined;
     });
@@ -117,7 +125,7 @@ export class OutboxWorker {
   /** For a health check; asks the store. */
   async health(): Promise<WorkerHealth> {
     const { clock, store } = this.#engine;
-    const rowsInFlight = [...this.#inFlight.keys()].reduce((sum, { rows }) => sum + rows.length, 0);
+    const rowsInFlight = [...this.#inFlight.keys()].reduce((sum, batch) => sum + batch.rowsInFlight, 0);
     const known = {
       rowsInFlight,
       isListening: this.#isListening,
@@ -134,16 +142,22 @@ export class OutboxWorker {
   }
 
   async #run(): Promise<void> {
-    while (this.#isRunning) {
+    const run = Symbol('run');
+    this.#currentRun = run;
+    // A claim that hung through a stop may answer after the next start: then another loop runs already.
+    const isCurrent = (): boolean => this.#isRunning && this.#currentRun === run;
+    while (isCurrent()) {
       const room = this.#room();
-      if (room === 0) await this.#wait();
-      else await this.#wait(await this.#poll(room));
+      const waitMs = room === 0 ? undefined : await this.#poll(room);
+      if (isCurrent()) await this.#wait(waitMs);
     }
   }
 
   /** How many rows may be claimed now. */
   #room(): number {
     if (this.#inFlight.size >= this.#config.batchesInFlight) return 0;
+    // A row that may have killed its process has this one for itself, so that it takes nobody along.
+    for (const batch of this.#inFlight.keys()) if (batch.isSuspect) return 0;
     return this.#budget.room(this.#engine.config.batchSize);
   }
 
@@ -153,24 +167,35 @@ export class OutboxWorker {
       const batch = await this.#engine.claim(limit);
       this.#answered();
       if (batch) this.#send(batch, limit);
-      return this.#pace.afterPoll(batch !== undefined);
+      return this.#pace.afterPoll(batch !== undefined && !this.#isFruitless);
     } catch (error) {
-      return this.#failed(error);
+      return this.#isRunning ? this.#failed(error) : 0;
     }
   }
 
   /** Lets a batch go its own way. After a stop its lanes get no slot, and it gives all its rows back. */
   #send(batch: ClaimedBatch, limit: number): void {
     const takeOff = this.#budget.add(batch.rows);
-    const done = this.#engine
-      .dispatch(limit, () => batch.run({ keepTrying: true }))
-      .catch((error) => this.signals.tell('trouble', { error, retryInMs: 0 }))
-      // An interceptor may have failed before it called us.
-      .then(() => batch.close())
-      .finally(() => {
+    let summary: Promise<DispatchSummary> | undefined;
+    const run = (): Promise<DispatchSummary> => {
+      summary = batch.run({ keepTrying: true });
+      return summary;
+    };
+    const before = batch.isSuspect ? [...this.#inFlight.values()] : [];
+    const done = Promise.all(before)
+      .then(() => this.#engine.dispatch(limit, run))
+      .catch((error) => {
+        for (const id of batch.unrecorded) this.#lost.add(id);
+        this.signals.tell('trouble', { error, retryInMs: 0 });
+      })
+      // An interceptor may have failed before it called us, or not have waited for us.
+      .then(() => Promise.allSettled([summary, batch.close()]))
+      .then(([ended]) => {
+        const { dispatched = 0, dead = 0 } = (ended.status === 'fulfilled' && ended.value) || {};
+        this.#isFruitless = dispatched + dead === 0;
         takeOff();
         this.#inFlight.delete(batch);
-        this.#goOn();
+        if (!(this.#isFruitless && this.#isPacing)) this.#goOn();
       });
     this.#inFlight.set(batch, done);
   }
@@ -180,7 +205,9 @@ export class OutboxWorker {
     if (ms === 0 || !this.#isRunning) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = ms === undefined ? undefined : this.#engine.clock.schedule(ms, () => this.#goOn());
+      this.#isPacing = ms !== undefined;
       this.#goOn = () => {
+        this.#isPacing = false;
         this.#goOn = () => {};
         cancel?.();
         resolve();
@@ -230,11 +257,10 @@ export class OutboxWorker {
     this.#engine.slots.close();
     this.#backlog?.stop();
     this.#goOn();
-    const unsubscribed = Promise.allSettled(this.#unsubscribe.map((end) => end()));
+    const unsubscribed = Promise.allSettled(this.#unsubscribe.map(async (end) => end()));
     const lost = new Set<string>();
-    const given = [...this.#inFlight.keys()].map(async (batch) => {
-      for (const id of await batch.giveBackUnstarted()) lost.add(id);
-    });
+    this.#lost = lost;
+    const given = [...this.#inFlight.keys()].map((batch) => batch.giveBackUnstarted(lost));
     const quiet = Promise.all([this.#loop, unsubscribed, ...given]).then(() => this.#batchesDone());
     if (!(await this.#endsWithin(quiet, graceMs))) {
       const reason = new Error(`the worker was stopped, and ${graceMs} ms of grace are over`);
@@ -242,6 +268,9 @@ export class OutboxWorker {
       if (!(await this.#endsWithin(quiet, SETTLE_GRACE_MS)))
         for (const batch of this.#inFlight.keys()) for (const id of batch.giveUpSettling()) lost.add(id);
     }
+    this.#engine.calls.giveUp(new Error('the worker was stopped'));
+    // What timed out and goes on all the same may still have its effect.
+    for (const rows of this.#engine.slots.stragglers) for (const { id } of rows) lost.add(id);
     this.#isListening = false;
     const abandoned = [...lost];
     this.signals.tell('stopped', { abandoned });
@@ -264,4 +293,13 @@ export class OutboxWorker {
       cancel();
     }
   }
+}
+
+function assertGrace(graceMs = 0): void {
+  // A longer one does not fit a timer, which would then fire at once.
+  if (graceMs >= 0 && graceMs < 2 ** 31) return;
+  throw new OutboxError(
+    'INVALID_ARGUMENT',
+    `graceMs must be 0 or more and below 2^31, got ${String(graceMs)}`,
+  );
 }

@@ -35,7 +35,7 @@ export function publishBounded<T>(
     const giveUp = (error: Error): void => {
       timeouts.end(running);
       lease.publishEnded(rows);
-      straggler = new Straggler(bounds);
+      straggler = new Straggler(bounds, rows);
       context.abort(error);
       resolve({ published: false, error, keepsSlot: true });
     };
@@ -71,11 +71,14 @@ function started<T>(publish: (context: PublishContext) => Promise<T>, context: P
 /** A publish that was given up. One that obeys its signal ends at once; only one that does not is overdue. */
 class Straggler {
   readonly #slots: PublishSlots;
+  readonly #rows: readonly OutboxRow[];
   readonly #cancel: () => void;
   #overdue = false;
 
-  constructor({ slots, clock }: PublishBounds) {
+  constructor({ slots, clock }: PublishBounds, rows: readonly OutboxRow[]) {
     this.#slots = slots;
+    this.#rows = rows;
+    slots.stragglers.add(rows);
     this.#cancel = clock.schedule(0, () => {
       this.#overdue = true;
       slots.markOverdue();
@@ -84,6 +87,7 @@ class Straggler {
 
   ended(): void {
     this.#cancel();
+    this.#slots.stragglers.delete(this.#rows);
     this.#slots.release({ overdue: this.#overdue });
   }
 }

@@ -16,11 +16,17 @@ export function publishGroupWith(interceptors: readonly OutboxInterceptor[]): Pu
   return async (publisher, rows, context) => {
     const gathering = new Gathering(rows.length);
     const results = rows.map((row) => {
-      const place = gathering.expect();
+      const place = gathering.expect(row);
       const step = intercept(layers, (final) => place.arrive(final));
-      return resultOf(() => step(row, contextOf(row, context))).finally(() => place.leave());
+      return resultOf(() => step(row, contextOf(row, context))).then((result) => {
+        place.leave(result);
+        return result;
+      });
     });
-    await gathering.sendWith((arrived) => send(publisher, arrived, context));
+    await gathering.sendWith((arrived) => {
+      context.signal.throwIfAborted();
+      return send(publisher, arrived, context);
+    });
     return Promise.all(results);
   };
 }
@@ -41,7 +47,8 @@ async function send(
   context: PublishContext,
 ): Promise<readonly PublishResult[]> {
   const results = await publisher.publishBatch?.(rows, context);
-  if (Array.isArray(results) && results.length === rows.length && results.every(isResult)) return results;
+  if (Array.isArray(results) && results.length === rows.length && Array.from(results).every(isResult))
+    return results;
   throw new TypeError(
     `publishBatch must give { status: 'fulfilled' } or { status: 'rejected', reason } for each of its ${rows.length} rows, in their order`,
   );
@@ -65,7 +72,7 @@ interface Place {
   /** The row came through all interceptors; ends when the call that carries it has ended. */
   arrive(row: OutboxRow): Promise<void>;
   /** It was turned away, or is over. */
-  leave(): void;
+  leave(result?: PublishResult): void;
 }
 
 interface Arrival {
@@ -82,6 +89,9 @@ class Gathering {
   readonly #everyoneCame: Promise<void>;
   #allHere: () => void = () => {};
   #onTheWay: number;
+  /** Places from which the rest of a key must not go out. */
+  readonly #rows: OutboxRow[] = [];
+  readonly #failed = new Set<number>();
 
   constructor(size: number) {
     this.#onTheWay = size;
@@ -91,17 +101,20 @@ class Gathering {
   }
 
   /** A place for the next row: they are sent in the order in which they were expected. */
-  expect(): Place {
+  expect(expected: OutboxRow): Place {
     const place = this.#arrivals.push(undefined) - 1;
+    this.#rows.push(expected);
     let isExpected = true;
-    const leave = (): void => {
+    const leave = (result?: PublishResult): void => {
       if (!isExpected) return;
+      if (result?.status === 'rejected') this.#failed.add(place);
       isExpected = false;
       this.#onTheWay -= 1;
       if (this.#onTheWay === 0) this.#allHere();
     };
     const arrive = (row: OutboxRow): Promise<void> =>
       new Promise((resolve, reject) => {
+        if (!isExpected) throw new TypeError('an interceptor must call next once');
         const end = (result: PublishResult): void =>
           result.status === 'fulfilled' ? resolve() : reject(result.reason);
         this.#arrivals[place] = { row, end };
@@ -112,7 +125,7 @@ class Gathering {
 
   async sendWith(sendRows: (rows: readonly OutboxRow[]) => Promise<readonly PublishResult[]>): Promise<void> {
     await this.#everyoneCame;
-    const arrivals = this.#arrivals.flatMap((arrival) => arrival ?? []);
+    const arrivals = this.#mayGoOut();
     if (arrivals.length === 0) return;
     try {
       const results = await sendRows(arrivals.map(({ row }) => row));
@@ -120,5 +133,18 @@ class Gathering {
     } catch (reason) {
       for (const { end } of arrivals) end({ status: 'rejected', reason });
     }
+  }
+
+  /** What came, but for rows of a key behind one that was turned away: they would overtake it. */
+  #mayGoOut(): Arrival[] {
+    const broken = new Set<string>();
+    return this.#arrivals.flatMap((arrival, place) => {
+      const key = this.#rows[place]?.key;
+      if (key !== undefined && this.#failed.has(place)) broken.add(key);
+      if (!arrival) return [];
+      if (key === undefined || !broken.has(key)) return [arrival];
+      arrival.end({ status: 'rejected', reason: new Error('an older row of its key was turned away') });
+      return [];
+    });
   }
 }

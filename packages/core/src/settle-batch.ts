@@ -15,7 +15,8 @@ const LONGEST_RETRY_MS = 2_000;
 
 /**
  * Records outcomes; gives the ids that were still ours. A settle that fails is repeated for as long as `retryForMs`
- * says: it is the same the second time, and what was published is then not published again.
+ * says: it is the same the second time, and what was published is then not published again. One that is not answered
+ * for the length of a claim has failed too.
  */
 export async function settleBatch(
   engine: DispatchEngine,
@@ -24,29 +25,39 @@ export async function settleBatch(
   retryForMs: () => number,
 ): Promise<readonly string[]> {
   const outcomes = ended.map(({ outcome }) => outcome);
+  // All was given back or abandoned: a call for nothing could only fail, or hang.
+  if (outcomes.length === 0) return [];
   for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS)) {
     try {
-      return await engine.store.settle(token, outcomes);
+      return await settleOnce(engine, token, outcomes);
     } catch (error) {
-      if (retryForMs() <= delayMs) return await lastTry(engine, token, outcomes, error);
+      if (retryForMs() <= delayMs) throw error;
       engine.signals.tell('trouble', { error, retryInMs: delayMs });
       await new Promise<void>((resolve) => void engine.clock.schedule(delayMs, resolve));
     }
   }
 }
 
-/** If the whole can't be recorded, what was published still may be: that saves a duplicate of each. */
-async function lastTry(
-  { store }: DispatchEngine,
+/**
+ * If the whole can't be recorded, what was published still may be: that saves a duplicate of each. Gives the ids that
+ * were; never rejects, since where this fails too, it fails for the same reason.
+ */
+export async function settlePublished(
+  engine: DispatchEngine,
+  token: string,
+  ended: readonly EndedRow[],
+): Promise<readonly string[]> {
+  const dispatched = ended.map(({ outcome }) => outcome).filter(({ kind }) => kind === 'dispatched');
+  const isWorthATry = dispatched.length > 0 && dispatched.length < ended.length;
+  return isWorthATry ? settleOnce(engine, token, dispatched).catch(() => []) : [];
+}
+
+function settleOnce(
+  { calls, store }: DispatchEngine,
   token: string,
   outcomes: readonly Outcome[],
-  error: unknown,
-): Promise<never> {
-  const dispatched = outcomes.filter(({ kind }) => kind === 'dispatched');
-  const isWorthATry = dispatched.length > 0 && dispatched.length < outcomes.length;
-  // The first error is the one to know; where this fails too, it fails for the same reason.
-  if (isWorthATry) await store.settle(token, dispatched).catch(() => []);
-  throw error;
+): Promise<readonly string[]> {
+  return calls.within(store.claimTimeoutMs, 'settle', store.settle(token, outcomes));
 }
 
 export function summarise(

@@ -755,14 +755,17 @@ describe('the claim of a batch', () => {
       }
     }
     const { store, dispatcher, clock, row } = openOutbox({ claimTimeoutMs }, (options) => new Late(options));
-    store.answer = () => clock.wait(claimTimeoutMs);
+    store.answer = () => clock.wait(claimTimeoutMs + 1);
     await store.enqueue(entries('x1', 'x2'));
     const publisher = scripted();
-    const dispatching = dispatcher(publisher).dispatchPending();
+    const dispatching = expect(dispatcher(publisher).dispatchPending()).rejects.toThrow(/has not answered/);
     await clock.advance(claimTimeoutMs);
-    expect(await dispatching).toEqual({ ...NOTHING, fetched: 2 });
+    await dispatching;
+    await clock.advance(1);
     expect(publisher.published).toEqual([]);
-    expect(await row('x1')).toMatchObject({ attempts: 0 });
+    const given = await row('x1');
+    expect(given.attempts).toBe(0);
+    expect(given.claimToken, 'given back when the answer came at last').toBeUndefined();
   });
 });
 

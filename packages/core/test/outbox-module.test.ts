@@ -26,7 +26,10 @@ function collector(): { topics: string[]; publish(row: OutboxRow): Promise<void>
 describe('OutboxModule with OutboxMemoryModule', () => {
   test('enqueues in a transaction, dispatches and publishes', async () => {
     const { topics, publish } = collector();
-    const app = composeModules([OutboxModule.forRoot({ publisher: publish }), OutboxMemoryModule]);
+    const app = composeModules([
+      OutboxModule.forRoot({ publisher: publish, worker: false }),
+      OutboxMemoryModule,
+    ]);
     const store = app.get(MemoryOutboxStore);
     await app.start();
     await store.transaction((tx) => store.enqueueWith(tx, paid));

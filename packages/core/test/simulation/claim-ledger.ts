@@ -45,6 +45,8 @@ export interface Claim {
   deadlineMs: number;
   /** The process knows of it: the answer was not lost. */
   isReceived: boolean;
+  /** Settles of the batch that wait for their answer. */
+  unanswered: number;
   /** A settle of it failed, so that what the engine knows may be less than what is true. */
   hadSettleTrouble: boolean;
   /** Its process said that it leaves these to expire. */
@@ -101,6 +103,7 @@ export class ClaimLedger {
       rows: new Map(rows.map((row) => [row.id, this.#claimedRow(row, settings)])),
       deadlineMs: sentAtMs + settings.claimTimeoutMs,
       isReceived: false,
+      unanswered: 0,
       hadSettleTrouble: false,
       abandoned: new Set(),
     };
@@ -169,8 +172,13 @@ export class ClaimLedger {
   }
 
   /** The engine asks the store to record outcomes: each must be what the publisher saw. */
-  settleSent(token: string, outcomes: readonly Outcome[]): void {
+  settleSent(token: string, outcomes: readonly Outcome[], ofBatch: boolean): void {
     const claim = this.#claims.get(token);
+    if (claim && ofBatch) {
+      // A second one, while the first has no answer: the engine gave that up.
+      if (claim.unanswered > 0) claim.hadSettleTrouble = true;
+      claim.unanswered += 1;
+    }
     for (const outcome of outcomes) {
       const row = claim?.rows.get(outcome.id);
       const problem = claim && row ? misreported(claim, row, outcome) : 'was never claimed under this token';
@@ -206,6 +214,7 @@ export class ClaimLedger {
   ): void {
     const claim = this.#claims.get(token);
     if (!claim) return;
+    if (answer.ofBatch) claim.unanswered -= 1;
     if (answer.failed) claim.hadSettleTrouble = true;
     for (const { id } of outcomes) {
       const row = claim.rows.get(id);
@@ -278,6 +287,8 @@ export class ClaimLedger {
       settings.role !== 'worker' ||
       !lastSettle?.failed ||
       !lastSettle.ofBatch ||
+      // It tried again and waits for the answer.
+      claim.unanswered > 0 ||
       !process.wasAwakeSince(claim.sentAtMs)
     )
       return;

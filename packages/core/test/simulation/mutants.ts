@@ -131,7 +131,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'keeps unstarted claims at a stop',
     breaks: /^I11/,
-    patch: () => patched(vi.spyOn(ClaimedBatch.prototype, 'giveBackUnstarted').mockResolvedValue([])),
+    patch: () => patched(vi.spyOn(ClaimedBatch.prototype, 'giveBackUnstarted').mockResolvedValue()),
   },
   {
     name: 'believes in extensions that never were',

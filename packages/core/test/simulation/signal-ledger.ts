@@ -75,7 +75,10 @@ export class SignalLedger {
     this.#history.note(process.name, 'batch', () => text);
     this.#told.set(process, (this.#told.get(process) ?? new Set()).add(text));
     const expected = this.#expected.get(process) ?? [];
-    const place = expected.findIndex((candidate) => candidate.summary === text);
+    const matching = expected.filter((candidate) => candidate.summary === text);
+    // What may or may not be told must not stand in for what has to be.
+    const match = matching.find(({ isCertain }) => isCertain) ?? matching[0];
+    const place = match ? expected.indexOf(match) : -1;
     // Where everything was given back or abandoned, there may have been nothing to settle.
     const { dispatched, failed, dead, fenced } = summary;
     if (place >= 0) expected.splice(place, 1);
