@@ -4,10 +4,10 @@ import { type Clock, systemClock } from './clock.js';
 import { EnqueuePipeline } from './enqueue.js';
 import { OutboxError } from './errors.js';
 import { intercept, type OutboxInterceptor, type PublishStep } from './interceptors.js';
+import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
-import type { OutboxRow } from './outbox-row.js';
 import { OutboxSignals } from './outbox-signals.js';
 import type { OutboxStore } from './outbox-store.js';
 import { contextOf, type PublishGroup, publishGroupWith } from './publish-group.js';
@@ -37,6 +37,7 @@ export class DispatchEngine {
   readonly random: Random;
   readonly slots: PublishSlots;
   readonly calls: CallLimit;
+  readonly lateClaims: LateClaims;
   readonly publish: PublishStep;
   readonly publishGroup: PublishGroup;
   readonly #interceptors: readonly OutboxInterceptor[];
@@ -57,6 +58,7 @@ export class DispatchEngine {
     this.random = random ?? Math.random;
     this.slots = new PublishSlots(this.config.concurrency);
     this.calls = new CallLimit(this.clock);
+    this.lateClaims = new LateClaims(store);
     this.#interceptors = [...(interceptors ?? [])];
     this.publish = this.#intercepted();
     this.publishGroup = publishGroupWith(this.#interceptors);
@@ -75,7 +77,7 @@ export class DispatchEngine {
       for (const row of rows) if (row.retakes > 0) this.signals.tell('retaken', { row });
       return new ClaimedBatch(this, token, rows, sentAtMs);
     } catch (error) {
-      this.#giveBackLate(fetching);
+      this.lateClaims.expect(fetching);
       throw error;
     }
   }
@@ -84,20 +86,6 @@ export class DispatchEngine {
   async dispatch(limit: number, work: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary> {
     const layers = this.#interceptors.map((interceptor) => interceptor.dispatch?.bind(interceptor));
     return intercept(layers, work)(limit);
-  }
-
-  /** A claim that answers after it was given up has taken rows that nobody will publish. */
-  #giveBackLate(fetching: Promise<OutboxRow[]>): void {
-    const giveBack = async (rows: readonly OutboxRow[]): Promise<void> => {
-      const token = rows[0]?.claimToken;
-      if (token !== undefined)
-        await this.store.release(
-          rows.map(({ id }) => id),
-          token,
-        );
-    };
-    // Where that fails too, the claims expire by themselves.
-    fetching.then(giveBack).catch(() => {});
   }
 
   #intercepted(): PublishStep {

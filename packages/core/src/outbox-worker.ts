@@ -261,7 +261,7 @@ export class OutboxWorker {
     const lost = new Set<string>();
     this.#lost = lost;
     const given = [...this.#inFlight.keys()].map((batch) => batch.giveBackUnstarted(lost));
-    const quiet = Promise.all([this.#loop, unsubscribed, ...given]).then(() => this.#batchesDone());
+    const quiet = Promise.all([this.#loop, unsubscribed, ...given]).then(() => this.#allDone());
     if (!(await this.#endsWithin(quiet, graceMs))) {
       const reason = new Error(`the worker was stopped, and ${graceMs} ms of grace are over`);
       for (const batch of this.#inFlight.keys()) for (const id of batch.abandonRunning(reason)) lost.add(id);
@@ -269,6 +269,7 @@ export class OutboxWorker {
         for (const batch of this.#inFlight.keys()) for (const id of batch.giveUpSettling()) lost.add(id);
     }
     this.#engine.calls.giveUp(new Error('the worker was stopped'));
+    for (const id of this.#engine.lateClaims.ids) lost.add(id);
     // What timed out and goes on all the same may still have its effect.
     for (const rows of this.#engine.slots.stragglers) for (const { id } of rows) lost.add(id);
     this.#isListening = false;
@@ -277,8 +278,9 @@ export class OutboxWorker {
     return abandoned;
   }
 
-  async #batchesDone(): Promise<void> {
+  async #allDone(): Promise<void> {
     while (this.#inFlight.size > 0) await Promise.all(this.#inFlight.values());
+    await this.#engine.lateClaims.returned();
   }
 
   /** Whether `work` ends in time. */

@@ -228,6 +228,15 @@ export class ClaimLedger {
     if (current) current.row.ended ??= 'void';
   }
 
+  /** Whether the row was retaken by this process, after another one had died with it. */
+  #isSuspect(process: SimProcess, id: string): boolean {
+    for (const claim of this.#claims.values()) {
+      const row = claim.process === process ? claim.rows.get(id) : undefined;
+      if (row && row.ended !== 'dispatched' && row.retakes > 0) return true;
+    }
+    return false;
+  }
+
   #claimedRow(row: OutboxRow, settings: Settings): ClaimedRow {
     const story = this.#rows.story(row.id);
     return {
@@ -265,7 +274,9 @@ export class ClaimLedger {
     // Two calls of `dispatchPending` at a time know nothing of each other: each brings rows that the other may kill.
     // And nobody can do anything for a row whose claim came to nobody.
     const isNeighbours = death?.kind === 'poisoned' && death.id !== id && claim.isReceived;
-    if (isNeighbours && !claim.settings.overlaps) row.story.neighbourDeaths += 1;
+    // The first death by a row tells nobody which one it was; a suspect has its process for itself.
+    const wasSuspect = isNeighbours && this.#isSuspect(claim.process, death.id);
+    if (wasSuspect && !claim.settings.overlaps) row.story.neighbourDeaths += 1;
     else row.story.otherExpiries += 1;
     this.#assertExcused(claim, row);
   }
@@ -356,10 +367,10 @@ export class ClaimLedger {
     }
   }
 
-  /** I8: a row is not dead because its neighbours are. Once they may take it along: nobody knows the guilty one yet. */
+  /** I8: a row is not dead because of neighbours that are known to have killed before. */
   #assertDeserved({ settings }: Claim, { story }: ClaimedRow, reason: string): void {
     if (reason !== 'crashed' || story.kind === 'poison') return;
-    if (story.neighbourDeaths > 1 && story.otherExpiries + 1 < settings.maxRetakes)
+    if (story.neighbourDeaths > 0 && story.otherExpiries + 1 < settings.maxRetakes)
       this.#history.violated(
         'I8',
         `${story.id} is dead, because rows in other claims killed its process ${story.neighbourDeaths} times`,
