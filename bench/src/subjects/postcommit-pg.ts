@@ -32,3 +32,12 @@ export const postcommitPg: Subject = {
     };
   },
 };
+
+/** One dispatcher, which claims a batch while it settles another: two calls of `dispatchPending` take turns. */
+export const postcommitPgOverlapping: Subject = {
+  name: 'postcommit store-pg, two batches at once',
+  open: async (place) => {
+    await createOutbox(place);
+    return dispatching(place, new PgOutboxStore(place.pool), async () => {}, 2);
+  },
+};

@@ -32,6 +32,7 @@ export function dispatching(
   place: Place,
   store: OutboxStore,
   close: () => Promise<void> = async () => {},
+  batchesAtOnce = 1,
 ): OpenSubject {
   let unkeyed = 0;
   const publish = async (row: OutboxRow): Promise<void> => {
@@ -41,12 +42,8 @@ export function dispatching(
   return {
     seed: (workload) => seedOutbox(place, workload),
     drain: async () => {
-      let total = 0;
-      for (let summary = await dispatcher.dispatchPending(); summary.fetched > 0; ) {
-        total += summary.dispatched;
-        summary = await dispatcher.dispatchPending();
-      }
-      return total;
+      const counts = await Promise.all(Array.from({ length: batchesAtOnce }, () => drainWith(dispatcher)));
+      return counts.reduce((sum, count) => sum + count, 0);
     },
     seedBeside: async (workload, poison) => {
       await seedOutbox(place, workload, 'beside');
@@ -63,4 +60,14 @@ export function dispatching(
     claim: async () => (await store.fetchPending(BATCH_SIZE)).length,
     close,
   };
+}
+
+/** Batch after batch until nothing is due. */
+async function drainWith(dispatcher: OutboxDispatcher): Promise<number> {
+  let total = 0;
+  for (let summary = await dispatcher.dispatchPending(); summary.fetched > 0; ) {
+    total += summary.dispatched;
+    summary = await dispatcher.dispatchPending();
+  }
+  return total;
 }

@@ -6,10 +6,11 @@ import {
   type OutboxApp,
   OutboxModule,
   OutboxPublisher,
+  OutboxWorker,
   type PublishResult,
 } from '@postcommit/core';
-import { OutboxPgModule, type PgOutboxStore } from '@postcommit/store-pg';
-import { BATCH_SIZE, type OpenSubject, type Place, payload, type Subject } from '../subject.js';
+import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
+import { BATCH_SIZE, type Place, payload, type Subject } from '../subject.js';
 import { createOutbox, seedOutbox } from './outbox-table.js';
 
 const DONE: PublishResult = { status: 'fulfilled' };
@@ -44,23 +45,41 @@ export function workerApp(
   ]);
 }
 
+/** A worker without an application around it. */
+export function makeWorker(place: Place, onPublished: (rows: readonly OutboxRow[]) => void): OutboxWorker {
+  return new OutboxWorker(new PgOutboxStore(place.pool), new CountingPublisher(onPublished), {
+    batchSize: BATCH_SIZE,
+  });
+}
+
 /** One process, one worker. */
 export const postcommitWorker: Subject = {
   name: 'postcommit worker',
   open: async (place) => {
     await createOutbox(place);
+    let seeded = 0;
     return {
-      ...seeding(place),
+      seed: (workload) => {
+        seeded += workload.rows;
+        return seedOutbox(place, workload);
+      },
       drain: async () => {
         let published = 0;
-        const app = workerApp(place, (rows) => {
-          published += rows.length;
+        let allDone: () => void = () => {};
+        const all = new Promise<void>((resolve) => {
+          allDone = resolve;
         });
-        await app.start();
-        await untilDrained(place);
-        await app.stop();
+        const worker = makeWorker(place, (rows) => {
+          published += rows.length;
+          if (published >= seeded) allDone();
+        });
+        worker.start();
+        await all;
+        // Waits until all is settled: a row that is published but not recorded is not done.
+        await worker.stop();
         return published;
       },
+      close: async () => {},
     };
   },
 };
@@ -77,7 +96,7 @@ export const postcommitTwoProcesses: Subject = {
     );
     await Promise.all(workers.map((worker) => once(worker, 'message')));
     return {
-      ...seeding(place),
+      seed: (workload) => seedOutbox(place, workload),
       drain: async () => {
         for (const worker of workers) worker.send('start');
         await untilDrained(place);
@@ -98,10 +117,6 @@ export const postcommitTwoProcesses: Subject = {
   },
 };
 
-function seeding(place: Place): Pick<OpenSubject, 'seed' | 'close'> {
-  return { seed: (workload) => seedOutbox(place, workload), close: async () => {} };
-}
-
 /** Everything is settled: a row that is published but not recorded is not done. */
 async function untilDrained({ pool }: Place): Promise<void> {
   const pending =
@@ -109,7 +124,7 @@ async function untilDrained({ pool }: Place): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ any: boolean }>(pending);
     if (!rows[0]?.any) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
 

@@ -37,7 +37,8 @@ export class BacklogWatch {
     try {
       const backlog = await this.#store.backlog(this.#threshold);
       const wasOver = this.#isOver;
-      this.#isOver = backlog.pending >= this.#threshold;
+      // What is scheduled for later is no backlog.
+      this.#isOver = backlog.due >= this.#threshold;
       if (this.#isOver && !wasOver) this.#signals.tell('backlog', { ...backlog, threshold: this.#threshold });
     } catch {
       // A store that can't be reached is the worker's to tell; the next look comes by itself.

@@ -27,7 +27,7 @@ export interface OutboxHooks {
   /** A row failed for the first time and will be tried again. */
   readonly onFirstFailure?: OutboxSignalListener<'firstFailure'>;
   readonly onDead?: OutboxSignalListener<'dead'>;
-  /** The worker saw at least `threshold` pending rows; again only after there were less. */
+  /** The worker saw at least `threshold` rows that are due; again only after there were less. */
   readonly onBacklog?: { readonly threshold: number; readonly notify: OutboxSignalListener<'backlog'> };
 }
 

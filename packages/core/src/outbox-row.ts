@@ -87,12 +87,15 @@ export interface OutboxCounts {
 export interface OutboxBacklog {
   /** Pending rows, due or not; counted up to the limit that was asked for. */
   readonly pending: number;
+  /** Those of them that are due, likewise: what a dispatcher has still to do. */
+  readonly due: number;
   /** How long the row that waits longest has been due, by the database's clock; 0 when none is due. */
   readonly oldestPendingAgeMs: number;
 }
 
 /** Which rows to look at; what is left out does not restrict. */
 export interface RowFilter {
+  readonly id?: string;
   readonly state?: OutboxState;
   readonly topic?: string;
   readonly key?: string;

@@ -21,7 +21,7 @@ export interface OutboxSignalMap {
   readonly fenced: { readonly ids: readonly string[] };
   /** Claims that had expired, of a process that died or stalled, were taken over. */
   readonly retaken: { readonly row: OutboxRow };
-  /** At least `threshold` rows are pending. Told once, and again after it has been less. */
+  /** At least `threshold` rows are due. Told once, and again after it has been less. */
   readonly backlog: OutboxBacklog & { readonly threshold: number };
   /** The table works, but badly: found when the application started. */
   readonly schemaProblem: SchemaProblem;

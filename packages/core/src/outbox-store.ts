@@ -139,7 +139,10 @@ export abstract class OutboxStore {
    */
   abstract requeue(id: string): Promise<void>;
 
-  /** Requeues at most `limit` rows, oldest first; dead ones unless the filter names a state. Gives how many. */
+  /**
+   * Requeues at most `limit` rows, oldest first; dead ones unless the filter names a state. Cancelled ones are left
+   * alone, unless the filter asks for that reason. Gives how many.
+   */
   abstract requeueWhere(filter: RowFilter, limit: number): Promise<number>;
 
   /** Deletes dead rows for good; others stay. Gives how many. */
@@ -148,11 +151,17 @@ export abstract class OutboxStore {
   /** Makes a pending row `dead: cancelled`. A publish in flight may finish, but its ack changes nothing. */
   abstract cancel(id: string): Promise<boolean>;
 
-  /** Deletes dispatched rows that are older, page by page. An age is measured by the database's clock. */
-  abstract purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number>;
+  /** Deletes dispatched rows that are older, page by page; of one topic, if it is named. An age is by the database's clock. */
+  abstract purgeDispatched(
+    olderThan: Date | { readonly ageMs: number },
+    filter?: Pick<RowFilter, 'topic'>,
+  ): Promise<number>;
 
   /** Deletes dead rows that died longer ago, likewise. Nothing calls it unless an age for dead rows is configured. */
-  abstract purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number>;
+  abstract purgeDead(
+    olderThan: Date | { readonly ageMs: number },
+    filter?: Pick<RowFilter, 'topic'>,
+  ): Promise<number>;
 
   /** Writes checked rows, all or none; a duplicate id is `DUPLICATE_ID`. */
   protected abstract insert(rows: readonly NewRow[]): Promise<void>;

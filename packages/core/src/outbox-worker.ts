@@ -271,7 +271,7 @@ export class OutboxWorker {
     this.#engine.calls.giveUp(new Error('the worker was stopped'));
     for (const id of this.#engine.lateClaims.ids) lost.add(id);
     // What timed out and goes on all the same may still have its effect.
-    for (const rows of this.#engine.slots.stragglers) for (const { id } of rows) lost.add(id);
+    for (const ids of this.#engine.slots.stragglers) for (const id of ids) lost.add(id);
     this.#isListening = false;
     const abandoned = [...lost];
     this.signals.tell('stopped', { abandoned });

@@ -71,14 +71,14 @@ function started<T>(publish: (context: PublishContext) => Promise<T>, context: P
 /** A publish that was given up. One that obeys its signal ends at once; only one that does not is overdue. */
 class Straggler {
   readonly #slots: PublishSlots;
-  readonly #rows: readonly OutboxRow[];
+  readonly #ids: readonly string[];
   readonly #cancel: () => void;
   #overdue = false;
 
   constructor({ slots, clock }: PublishBounds, rows: readonly OutboxRow[]) {
     this.#slots = slots;
-    this.#rows = rows;
-    slots.stragglers.add(rows);
+    this.#ids = rows.map(({ id }) => id);
+    slots.stragglers.add(this.#ids);
     this.#cancel = clock.schedule(0, () => {
       this.#overdue = true;
       slots.markOverdue();
@@ -87,7 +87,7 @@ class Straggler {
 
   ended(): void {
     this.#cancel();
-    this.#slots.stragglers.delete(this.#rows);
+    this.#slots.stragglers.delete(this.#ids);
     this.#slots.release({ overdue: this.#overdue });
   }
 }

@@ -1,12 +1,10 @@
-import type { OutboxRow } from './outbox-row.js';
-
 /**
  * Bounds the publishes that run at the same time. A publish that timed out but still runs keeps its slot:
  * giving it away would let a publisher that ignores its signal pile up calls without bound.
  */
 export class PublishSlots {
-  /** Rows of publishes that were given up and have not ended. */
-  readonly stragglers = new Set<readonly OutboxRow[]>();
+  /** The ids of publishes that were given up and have not ended. */
+  readonly stragglers = new Set<readonly string[]>();
   readonly #size: number;
   readonly #waiting: Array<(granted: boolean) => void> = [];
   #taken = 0;

@@ -8,7 +8,7 @@ export interface WorkerConfig {
   readonly batchesInFlight: number;
   /** About how much the payloads of claimed rows may weigh. Default 64 MiB: smaller batches are claimed beyond it. */
   readonly maxBytesInFlight: number;
-  /** Tells the signal `backlog` when so many rows are pending. Default: never. */
+  /** Tells the signal `backlog` when so many rows are due. Default: never. */
   readonly backlogThreshold?: number;
 }
 

@@ -23,7 +23,9 @@ describe('BacklogWatch', () => {
     await clock.advance(14_999);
     expect(heard).toEqual([]);
     await clock.advance(1);
-    expect(heard.map(({ told }) => told)).toEqual([{ pending: 3, oldestPendingAgeMs: 15_000, threshold: 3 }]);
+    expect(heard.map(({ told }) => told)).toEqual([
+      { pending: 3, due: 3, oldestPendingAgeMs: 15_000, threshold: 3 },
+    ]);
     backlog.stop();
   });
 

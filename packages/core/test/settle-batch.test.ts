@@ -38,7 +38,6 @@ function released(id: string): EndedRow {
 }
 
 const forEver = (): number => Number.POSITIVE_INFINITY;
-const notAtAll = (): number => 0;
 const away = (): Promise<void> => Promise.reject(new Error('database is away'));
 
 describe('settleBatch', () => {

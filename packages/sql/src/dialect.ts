@@ -65,7 +65,7 @@ export interface SqlDialect {
   findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement;
   extendClaim(table: TableName, token: string, ids: readonly string[], timeoutMs: number): SqlStatement;
   count(table: TableName): SqlStatement;
-  /** One record with `pending`, counted up to `atMost` where given, and `oldest_age_ms`. */
+  /** One record with `pending` and `due`, counted up to `atMost` where given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
   peek(table: TableName, filter: RowFilter, limit: number): SqlStatement;
   requeue(table: TableName, id: string): SqlStatement;
@@ -78,5 +78,6 @@ export interface SqlDialect {
     state: EndState,
     olderThan: Date | { readonly ageMs: number },
     pageSize: number,
+    topic?: string,
   ): SqlStatement;
 }

@@ -104,7 +104,11 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     const isBounded = atMost !== undefined && atMost !== Number.POSITIVE_INFINITY;
     if (isBounded) assertLimit(atMost);
     const [record] = await this.#run(this.#dialect.backlog(this.#table, isBounded ? atMost : undefined));
-    return { pending: Number(record?.pending), oldestPendingAgeMs: Number(record?.oldest_age_ms) };
+    return {
+      pending: Number(record?.pending),
+      due: Number(record?.due),
+      oldestPendingAgeMs: Number(record?.oldest_age_ms),
+    };
   }
 
   async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
@@ -133,12 +137,18 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return (await this.#run(this.#dialect.cancel(this.#table, id))).length > 0;
   }
 
-  purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number> {
-    return this.#purge('dispatched', olderThan);
+  purgeDispatched(
+    olderThan: Date | { readonly ageMs: number },
+    filter?: Pick<RowFilter, 'topic'>,
+  ): Promise<number> {
+    return this.#purge('dispatched', olderThan, filter);
   }
 
-  purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number> {
-    return this.#purge('dead', olderThan);
+  purgeDead(
+    olderThan: Date | { readonly ageMs: number },
+    filter?: Pick<RowFilter, 'topic'>,
+  ): Promise<number> {
+    return this.#purge('dead', olderThan, filter);
   }
 
   /**
@@ -171,11 +181,16 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     if (this.#dialect.notify) await this.#executor([this.#dialect.notify(this.#table)]);
   }
 
-  async #purge(state: EndState, olderThan: Date | { readonly ageMs: number }): Promise<number> {
+  async #purge(
+    state: EndState,
+    olderThan: Date | { readonly ageMs: number },
+    { topic }: Pick<RowFilter, 'topic'> = {},
+  ): Promise<number> {
     assertOlderThan(olderThan);
     let total = 0;
     for (let deleted = PURGE_PAGE; deleted === PURGE_PAGE; total += deleted) {
-      const [record] = await this.#run(this.#dialect.purgePage(this.#table, state, olderThan, PURGE_PAGE));
+      const page = this.#dialect.purgePage(this.#table, state, olderThan, PURGE_PAGE, topic);
+      const [record] = await this.#run(page);
       deleted = Number(record?.deleted ?? 0);
     }
     return total;

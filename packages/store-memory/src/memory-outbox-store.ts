@@ -109,14 +109,14 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
 
   async backlog(atMost = Number.POSITIVE_INFINITY): Promise<OutboxBacklog> {
     if (atMost !== Number.POSITIVE_INFINITY) assertLimit(atMost);
+    const nowMs = this.#table.now();
     const pending = [...this.#table.rows()].filter(isPending);
-    const oldest = pending.reduce(
-      (earliest, { availableAt }) => Math.min(earliest, availableAt),
-      this.#table.now(),
-    );
+    const due = pending.filter(({ availableAt }) => availableAt <= nowMs);
+    const oldest = due.reduce((earliest, { availableAt }) => Math.min(earliest, availableAt), nowMs);
     return {
       pending: Math.min(pending.length, atMost),
-      oldestPendingAgeMs: this.#table.now() - oldest,
+      due: Math.min(due.length, atMost),
+      oldestPendingAgeMs: nowMs - oldest,
     };
   }
 
@@ -134,6 +134,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
     assertLimit(limit);
     const rows = this.#matching({ state: 'dead', ...filter })
+      .filter(({ deadReason }) => deadReason !== 'cancelled' || filter.reason === 'cancelled')
       .sort((a, b) => a.seq - b.seq)
       .slice(0, limit);
     for (const row of rows) this.#requeueRow(row);
@@ -155,12 +156,18 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     return true;
   }
 
-  purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number> {
-    return this.#purge('dispatchedAt', olderThan);
+  purgeDispatched(
+    olderThan: Date | { readonly ageMs: number },
+    filter?: Pick<RowFilter, 'topic'>,
+  ): Promise<number> {
+    return this.#purge('dispatchedAt', olderThan, filter);
   }
 
-  purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number> {
-    return this.#purge('deadAt', olderThan);
+  purgeDead(
+    olderThan: Date | { readonly ageMs: number },
+    filter?: Pick<RowFilter, 'topic'>,
+  ): Promise<number> {
+    return this.#purge('deadAt', olderThan, filter);
   }
 
   protected assertTransaction(tx: MemoryTransaction): void {
@@ -214,10 +221,13 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   async #purge(
     end: 'dispatchedAt' | 'deadAt',
     olderThan: Date | { readonly ageMs: number },
+    { topic }: Pick<RowFilter, 'topic'> = {},
   ): Promise<number> {
     assertOlderThan(olderThan);
     const cutoff = olderThan instanceof Date ? olderThan.getTime() : this.#table.now() - olderThan.ageMs;
-    const old = [...this.#table.rows()].filter((row) => (row[end] ?? Number.POSITIVE_INFINITY) < cutoff);
+    const old = this.#matching(topic === undefined ? {} : { topic }).filter(
+      (row) => (row[end] ?? Number.POSITIVE_INFINITY) < cutoff,
+    );
     for (const { id } of old) this.#table.delete(id);
     return old.length;
   }

@@ -79,6 +79,7 @@ export function isPending(row: MemoryRow): boolean {
 export function matches(row: MemoryRow, filter: RowFilter): boolean {
   const outboxRow = toOutboxRow(row);
   return (
+    (filter.id === undefined || row.id === filter.id) &&
     (filter.state === undefined || stateOf(outboxRow) === filter.state) &&
     (filter.topic === undefined || row.topic === filter.topic) &&
     (filter.key === undefined || row.key === filter.key) &&

@@ -369,9 +369,8 @@ export const mutants: readonly Mutant[] = [
     'the backlog is what waits, and how long the first has been due',
     class extends BrokenStore {
       override async backlog(atMost?: number): Promise<OutboxBacklog> {
-        const { pending } = await super.backlog(atMost);
-        const [first] = this.pending().sort((a, b) => a.availableAt - b.availableAt);
-        return { pending, oldestPendingAgeMs: first ? this.table.now() - first.availableAt : 0 };
+        const backlog = await super.backlog(atMost);
+        return { ...backlog, due: backlog.pending };
       }
     },
   ),

@@ -57,7 +57,7 @@ describe('the backlog', () => {
     let asked = 0;
     store.backlog = async () => {
       asked += 1;
-      return { pending: 0, oldestPendingAgeMs: 0 };
+      return { pending: 0, due: 0, oldestPendingAgeMs: 0 };
     };
     const askedPerStep: number[] = [];
     for (const step of [
@@ -122,11 +122,11 @@ describe('the backlog', () => {
     expect(warnings).toEqual(
       Array(2).fill('the backlog of the outbox could not be read: no answer in 2000 ms'),
     );
-    hand.answer({ pending: 1, oldestPendingAgeMs: 0 });
+    hand.answer({ pending: 1, due: 1, oldestPendingAgeMs: 0 });
     await setImmediate();
     const collecting = gauges();
     await setImmediate();
-    hand.answer({ pending: 7, oldestPendingAgeMs: 3_000 });
+    hand.answer({ pending: 7, due: 7, oldestPendingAgeMs: 3_000 });
     expect(await collecting).toEqual([7, 3]);
     expect(hand.asked).toBe(2);
     await app.stop();

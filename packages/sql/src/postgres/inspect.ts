@@ -33,15 +33,18 @@ export function count(table: TableName): SqlStatement {
  * one that waits longest, and without the order the planner counts by reading the table, dispatched rows and all.
  */
 export function backlog(table: TableName, atMost: number | undefined): SqlStatement {
-  const pending = (kind: string): string =>
-    `select available_at from ${table} where ${PENDING} and ${kind} order by available_at, seq`;
-  const count = (kind: string): string =>
-    `(select count(*) from (${pending(kind)} limit $1::bigint) counted)`;
-  const first = (kind: string): string => `(${pending(kind)} limit 1)`;
+  const waiting = (kind: string, more = ''): string =>
+    `select available_at from ${table} where ${PENDING} and ${kind}${more} order by available_at, seq`;
+  const count = (more = ''): string =>
+    ['key is null', 'key is not null']
+      .map((kind) => `(select count(*) from (${waiting(kind, more)} limit $1::bigint) counted)`)
+      .join(' + ');
+  const first = (kind: string): string => `(${waiting(kind)} limit 1)`;
   return {
     text: `
       select
-        least($1::bigint, ${count('key is null')} + ${count('key is not null')})::float8 as pending,
+        least($1::bigint, ${count()})::float8 as pending,
+        least($1::bigint, ${count(` and available_at <= ${NOW}`)})::float8 as due,
         greatest(0, date_part('epoch', ${NOW} - least(${first('key is null')}, ${first('key is not null')})) * 1000) as oldest_age_ms`,
     values: [atMost ?? null],
   };
@@ -73,6 +76,7 @@ export function conditions(filter: RowFilter): { where: string; values: unknown[
     values.push(value instanceof Date ? value.toISOString() : value);
     parts.push(condition(`$${values.length}`));
   };
+  add(filter.id, (value) => `id = ${value}`);
   add(filter.topic, (value) => `topic = ${value}`);
   add(filter.key, (value) => `key = ${value}`);
   // Not LIKE: the characters % and _ of an error text mean themselves.

@@ -29,7 +29,10 @@ export function requeue(table: TableName, id: string): SqlStatement {
 
 /** Oldest first, one after another, so that a key comes back in its old order. */
 export function requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlStatement {
-  const { where, values } = conditions({ state: 'dead', ...filter });
+  const { where: matching, values } = conditions({ state: 'dead', ...filter });
+  // Cancelled is the end, unless somebody asks for just that.
+  const where =
+    filter.reason === undefined ? `${matching} and dead_reason is distinct from 'cancelled'` : matching;
   const keepsPlace = filter.state === 'pending';
   return {
     text: `
@@ -61,6 +64,7 @@ export function purgePage(
   state: EndState,
   olderThan: Date | { readonly ageMs: number },
   pageSize: number,
+  topic?: string,
 ): SqlStatement {
   const endedAt = `${state}_at`;
   const cutoff =
@@ -69,7 +73,7 @@ export function purgePage(
     text: `
       with old as materialized (
         select ctid from ${table}
-        where ${endedAt} is not null and ${endedAt} < ${cutoff}
+        where ${endedAt} is not null and ${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = $3'}
         order by ${endedAt}
         limit $2::int
         for update skip locked
@@ -77,6 +81,10 @@ export function purgePage(
         delete from ${table} where ctid = any (array(select ctid from old)) returning 1
       )
       select count(*)::int as deleted from deleted`,
-    values: [olderThan instanceof Date ? olderThan.toISOString() : olderThan.ageMs, pageSize],
+    values: [
+      olderThan instanceof Date ? olderThan.toISOString() : olderThan.ageMs,
+      pageSize,
+      ...(topic === undefined ? [] : [topic]),
+    ],
   };
 }

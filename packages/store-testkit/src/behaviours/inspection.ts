@@ -15,7 +15,7 @@ export const inspection: BehaviourGroup = {
 
     'the backlog is what waits, and how long the first has been due': async (outbox) => {
       const store = outbox.createStore();
-      expect(await store.backlog()).toEqual({ pending: 0, oldestPendingAgeMs: 0 });
+      expect(await store.backlog()).toEqual({ pending: 0, due: 0, oldestPendingAgeMs: 0 });
       const nowMs = (await outbox.now()).getTime();
       await store.enqueue([
         entry({ id: 'late', availableAt: new Date(nowMs - 60_000) }),
@@ -23,14 +23,15 @@ export const inspection: BehaviourGroup = {
         entry({ id: 'future', availableAt: new Date(nowMs + 600_000) }),
       ]);
       const backlog = await store.backlog();
-      expect(backlog.pending, 'a row that is not due waits too').toBe(3);
+      expect(backlog, 'a row that is not due waits too').toMatchObject({ pending: 3, due: 2 });
       expect(backlog.oldestPendingAgeMs).toBeGreaterThanOrEqual(120_000);
       expect(backlog.oldestPendingAgeMs).toBeLessThan(180_000);
-      expect((await store.backlog(2)).pending, 'counted up to the limit').toBe(2);
+      expect(await store.backlog(1), 'counted up to the limit').toMatchObject({ pending: 1, due: 1 });
       await store.markDispatched(['late']);
       await store.markDead('later', 'no');
       expect(await store.backlog(), 'what is not due has no age').toEqual({
         pending: 1,
+        due: 0,
         oldestPendingAgeMs: 0,
       });
       await expectError(store.backlog(0), 'INVALID_ARGUMENT');
@@ -88,6 +89,9 @@ export const inspection: BehaviourGroup = {
       await store.markDead('b', 'rate limited', { reason: 'exhausted' });
       const peek = async (filter: Parameters<typeof store.peek>[0]) =>
         idsOf(await store.peek(filter, 10)).sort();
+      expect(await peek({ id: 'b' })).toEqual(['b']);
+      expect(await peek({ id: 'B' })).toEqual([]);
+      expect(await peek({ id: 'b', key: 'k1' })).toEqual([]);
       expect(await peek({ topic: 'order.paid' })).toEqual(['a', 'b']);
       expect(await peek({ topic: 'Order.paid' })).toEqual(['c']);
       expect(await peek({ key: 'k2' })).toEqual(['b']);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type BehaviourGroup, claim, entries, idsOf } from '../behaviour.js';
+import { type BehaviourGroup, claim, entries, entry, idsOf } from '../behaviour.js';
 
 const DAY_MS = 86_400_000;
 
@@ -53,6 +53,23 @@ export const purging: BehaviourGroup = {
       expect(idsOf(await store.peek({}, 10)).sort()).toEqual(['m2', 'm3', 'm4']);
       expect(await store.purgeDead(new Date((await outbox.now()).getTime() + DAY_MS))).toBe(1);
       expect(await store.count()).toMatchObject({ pending: 1, dispatched: 1, dead: 0 });
+    },
+
+    'of one topic, if it is named, and of no other': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue([
+        entry({ id: 'a1', topic: 'a' }),
+        entry({ id: 'b1', topic: 'b' }),
+        entry({ id: 'a2', topic: 'a' }),
+        entry({ id: 'b2', topic: 'b' }),
+      ]);
+      await store.markDispatched(['a1', 'b1']);
+      await store.markDead('a2', 'no');
+      await store.markDead('b2', 'no');
+      await outbox.advance(DAY_MS);
+      expect(await store.purgeDispatched({ ageMs: 1_000 }, { topic: 'a' })).toBe(1);
+      expect(await store.purgeDead({ ageMs: 1_000 }, { topic: 'b' })).toBe(1);
+      expect(idsOf(await store.peek({}, 10)).sort()).toEqual(['a2', 'b1']);
     },
 
     'more rows than a page are all deleted': async (outbox) => {

@@ -70,6 +70,16 @@ export const requeuing: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m1', 'm2', 'm3']);
     },
 
+    'a filter leaves cancelled rows alone, unless it asks for them': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(2));
+      await store.cancel('m1');
+      await store.markDead('m2', 'no');
+      expect(await store.requeueWhere({}, 10)).toBe(1);
+      expect(idsOf(await store.peek({ state: 'dead' }, 10))).toEqual(['m1']);
+      expect(await store.requeueWhere({ reason: 'cancelled' }, 10)).toBe(1);
+    },
+
     'a filter that names a state reaches dispatched rows': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2));

@@ -1,0 +1,69 @@
+import {
+  OutboxPublisher,
+  type OutboxRow,
+  type PublishBatchContext,
+  type PublishContext,
+  type PublishResult,
+  type Token,
+} from '@postcommit/core';
+import type { PrismaBatchOptions, PrismaClientLike } from '@postcommit/store-prisma';
+import type { NestReference } from './nest-lookup.js';
+
+/** A Prisma client that is a provider. It has our four methods only: Nest calls the hooks of the provider itself. */
+export class ReferredPrismaClient implements PrismaClientLike {
+  readonly #client: NestReference<PrismaClientLike>;
+
+  constructor(client: NestReference<PrismaClientLike>) {
+    this.#client = client;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as PrismaClientLike says.
+  $queryRawUnsafe(query: string, ...values: unknown[]): any {
+    return this.#client.get().$queryRawUnsafe(query, ...values);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as PrismaClientLike says.
+  $transaction(queries: any[], options: PrismaBatchOptions): Promise<unknown[]> {
+    return this.#client.get().$transaction(queries, options);
+  }
+
+  $connect(): Promise<void> {
+    return this.#client.get().$connect();
+  }
+
+  $disconnect(): Promise<void> {
+    return this.#client.get().$disconnect();
+  }
+}
+
+/** A publisher that is a provider. */
+export function referredPublisher(
+  publisherClass: Token<OutboxPublisher>,
+  publisher: NestReference<OutboxPublisher>,
+): OutboxPublisher {
+  // What the engine asks of a publisher is whether it has the method.
+  const takesBatches = typeof publisherClass.prototype.publishBatch === 'function';
+  return takesBatches ? new ReferredBatchPublisher(publisher) : new ReferredPublisher(publisher);
+}
+
+class ReferredPublisher extends OutboxPublisher {
+  protected readonly publisher: NestReference<OutboxPublisher>;
+
+  constructor(publisher: NestReference<OutboxPublisher>) {
+    super();
+    this.publisher = publisher;
+  }
+
+  publish(row: OutboxRow, context: PublishContext): Promise<void> {
+    return this.publisher.get().publish(row, context);
+  }
+}
+
+class ReferredBatchPublisher extends ReferredPublisher {
+  override async publishBatch(
+    rows: readonly OutboxRow[],
+    context: PublishBatchContext,
+  ): Promise<readonly PublishResult[]> {
+    return (await this.publisher.get().publishBatch?.(rows, context)) ?? [];
+  }
+}

@@ -1,0 +1,124 @@
+import {
+  type ConfigurableModuleAsyncOptions,
+  ConfigurableModuleBuilder,
+  type DynamicModule,
+  Module as NestModule,
+  type Provider,
+} from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService, ModuleRef } from '@nestjs/core';
+import { OutboxModule as CoreModule, type Module, OutboxStore, type Token } from '@postcommit/core';
+import { discoverHandlers } from './handler-discovery.js';
+import { lookupIn, type NestLookup } from './nest-lookup.js';
+import { OUTBOX_APP } from './outbox-app.js';
+import { OutboxComposition } from './outbox-composition.js';
+import { OutboxEmitter } from './outbox-emitter.js';
+import { OutboxHealthIndicator } from './outbox-health-indicator.js';
+import { OutboxLifecycle } from './outbox-lifecycle.js';
+import type { OutboxModuleExtras, OutboxModuleOptions } from './outbox-module-options.js';
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<OutboxModuleOptions>({
+  moduleName: 'Outbox',
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createOutboxOptions')
+  .setExtras<OutboxModuleExtras>({ isGlobal: true, modules: [], tokens: [] }, withProviders)
+  .build();
+
+export type OutboxModuleAsyncOptions = ConfigurableModuleAsyncOptions<
+  OutboxModuleOptions,
+  'createOutboxOptions'
+> &
+  OutboxModuleExtras;
+
+/**
+ * The outbox in a Nest application: its worker runs from `onApplicationBootstrap` to `beforeApplicationShutdown`.
+ * It provides `OutboxEmitter`, `OutboxHealthIndicator`, the composed outbox as `OUTBOX_APP`, and the tokens of its
+ * modules.
+ *
+ * @example
+ * OutboxModule.forRoot({ prisma: PrismaService })
+ */
+export class OutboxModule extends ConfigurableModuleClass {
+  static override forRoot(options: OutboxModuleOptions & OutboxModuleExtras): DynamicModule {
+    // Composed here only to learn its tokens; it refuses what is wrong where it was written.
+    const { tokens } = new OutboxComposition(options, { lookup: tooEarly, discover: () => [] });
+    return withTokens(super.forRoot(options), [...tokens, ...(options.tokens ?? [])]);
+  }
+
+  static override forRootAsync(options: OutboxModuleAsyncOptions): DynamicModule {
+    const { modules = [], tokens = [] } = options;
+    const known = [CoreModule, ...modules].flatMap(({ provides = [] }) => provides);
+    return withTokens(super.forRootAsync(options), [
+      ...known.map(({ provide }) => provide),
+      OutboxStore,
+      ...tokens,
+    ]);
+  }
+}
+// Called, not written as a decorator: it needs nothing of the compiler then.
+NestModule({})(OutboxModule);
+
+function withProviders(
+  definition: DynamicModule,
+  { isGlobal = true, modules = [] }: OutboxModuleExtras,
+): DynamicModule {
+  const providers: Provider[] = [
+    {
+      provide: OutboxComposition,
+      inject: [MODULE_OPTIONS_TOKEN, ModuleRef, DiscoveryService],
+      useFactory: (options: OutboxModuleOptions, moduleRef: ModuleRef, discovery: DiscoveryService) =>
+        compose(options, modules, moduleRef, discovery),
+    },
+    fromComposition(OUTBOX_APP, ({ app }) => app),
+    fromComposition(OutboxEmitter, ({ store, options }) => new OutboxEmitter(store, options.retry)),
+    fromComposition(OutboxHealthIndicator, (composition) => new OutboxHealthIndicator(composition)),
+    {
+      provide: OutboxLifecycle,
+      inject: [OutboxComposition, MODULE_OPTIONS_TOKEN],
+      useFactory: (composition: OutboxComposition, { shutdownGraceMs }: OutboxModuleOptions) =>
+        new OutboxLifecycle(composition, shutdownGraceMs),
+    },
+  ];
+  return {
+    ...definition,
+    global: isGlobal,
+    imports: [...(definition.imports ?? []), DiscoveryModule],
+    providers: [...(definition.providers ?? []), ...providers],
+    exports: [OUTBOX_APP, OutboxEmitter, OutboxHealthIndicator],
+  };
+}
+
+function compose(
+  options: OutboxModuleOptions,
+  modules: readonly Module[],
+  moduleRef: ModuleRef,
+  discovery: DiscoveryService,
+): OutboxComposition {
+  return new OutboxComposition(
+    { ...options, modules: [...modules, ...(options.modules ?? [])] },
+    { lookup: lookupIn(moduleRef), discover: () => discoverHandlers(discovery) },
+  );
+}
+
+function fromComposition(
+  provide: Token | symbol,
+  make: (composition: OutboxComposition) => unknown,
+): Provider {
+  return { provide, inject: [OutboxComposition], useFactory: make };
+}
+
+function withTokens(definition: DynamicModule, tokens: readonly Token[]): DynamicModule {
+  const unique = [...new Set(tokens)];
+  return {
+    ...definition,
+    providers: [
+      ...(definition.providers ?? []),
+      ...unique.map((token) => fromComposition(token, ({ app }) => app.get(token))),
+    ],
+    exports: [...(definition.exports ?? []), ...unique],
+  };
+}
+
+const tooEarly: NestLookup = (token) => {
+  throw new Error(`${token.name} is looked up before there is an application`);
+};

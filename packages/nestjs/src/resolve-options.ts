@@ -1,0 +1,89 @@
+import { type BackoffOptions, type OutboxModuleOptions as CoreOptions, OutboxError } from '@postcommit/core';
+import type { OutboxModuleOptions, PublisherSource } from './outbox-module-options.js';
+
+/** The policy that goes with every event. */
+export interface FrozenRetry {
+  readonly maxAttempts: number;
+  readonly backoff: BackoffOptions;
+}
+
+/** The options in the core's words, with defaults filled in. */
+export interface ResolvedOptions {
+  readonly core: Omit<CoreOptions, 'publisher'>;
+  readonly retry: FrozenRetry;
+  readonly claimTimeoutMs: number;
+  readonly isPolling: boolean;
+  readonly publisher: PublisherSource | undefined;
+}
+
+/** A publish may last two thirds of a claim: the rest is for one heartbeat. */
+const CLAIM_PER_PUBLISH = 1.5;
+const DEFAULT_PUBLISH_TIMEOUT_MS = 30_000;
+
+/** Refuses nonsense in the words in which it was written. */
+export function resolveOptions(options: OutboxModuleOptions): ResolvedOptions {
+  const { polling = {}, stuckThreshold, transport, publisher = transport } = options;
+  if (transport !== undefined && publisher !== transport)
+    throw invalid('transport and publisher mean the same: give one of them');
+  const { enabled: isPolling = true, interval = 5_000, batchSize = 100 } = polling;
+  assertNumber('polling.interval', interval, 1);
+  assertWhole('polling.batchSize', batchSize);
+  const retry = resolveRetry(options);
+  if (stuckThreshold !== undefined) assertStuckThreshold(stuckThreshold, options.publishTimeoutMs);
+  return {
+    core: { ...passed(options), ...retry, worker: isPolling, pollIntervalMs: interval, batchSize },
+    retry,
+    claimTimeoutMs: stuckThreshold ?? 300_000,
+    isPolling,
+    publisher,
+  };
+}
+
+function resolveRetry({ retry = {} }: OutboxModuleOptions): FrozenRetry {
+  const { maxRetries = 5, backoff = 'exponential', initialDelay = 1_000 } = retry;
+  assertWhole('retry.maxRetries', maxRetries);
+  assertNumber('retry.initialDelay', initialDelay, 0);
+  if (backoff !== 'fixed' && backoff !== 'exponential')
+    throw invalid(`retry.backoff must be 'fixed' or 'exponential', got ${JSON.stringify(backoff)}`);
+  return { maxAttempts: maxRetries, backoff: { type: backoff, delayMs: initialDelay } };
+}
+
+function passed(options: OutboxModuleOptions): CoreOptions {
+  const { concurrency, publishTimeoutMs, maxRetakes, schemas, maxPayloadBytes } = options;
+  const { onFirstFailure, onDead, onBacklog } = options;
+  const all = {
+    concurrency,
+    publishTimeoutMs,
+    maxRetakes,
+    schemas,
+    maxPayloadBytes,
+    onFirstFailure,
+    onDead,
+    onBacklog,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+function assertStuckThreshold(stuckThreshold: number, publishTimeoutMs = DEFAULT_PUBLISH_TIMEOUT_MS): void {
+  assertNumber('stuckThreshold', stuckThreshold, 1);
+  if (stuckThreshold > publishTimeoutMs * CLAIM_PER_PUBLISH) return;
+  throw invalid(
+    `stuckThreshold (${stuckThreshold}) must be more than one and a half times publishTimeoutMs (${publishTimeoutMs}), ` +
+      'how long a handler may take; otherwise an event could be handled twice at the same time',
+  );
+}
+
+function assertNumber(name: string, value: number, least: number): void {
+  // A longer time does not fit a timer, which would then fire at once.
+  if (!(value >= least && value < 2 ** 31))
+    throw invalid(`${name} must be milliseconds from ${least} and below 2^31, got ${String(value)}`);
+}
+
+function assertWhole(name: string, value: number): void {
+  if (!(Number.isInteger(value) && value >= 1 && value < 2 ** 31))
+    throw invalid(`${name} must be a whole number from 1, got ${String(value)}`);
+}
+
+export function invalid(problem: string): OutboxError {
+  return new OutboxError('INVALID_CONFIG', `OutboxModule: ${problem}`);
+}

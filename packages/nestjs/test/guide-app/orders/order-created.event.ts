@@ -1,0 +1,5 @@
+export class OrderCreatedEvent {
+  static readonly eventType = 'order.created';
+
+  constructor(readonly orderId: string) {}
+}

@@ -1,0 +1,114 @@
+import { OutboxStore, OutboxWorker } from '@postcommit/core';
+import { OnOutboxEvent, OutboxModule } from '@postcommit/nestjs';
+import { MemoryOutboxStore } from '@postcommit/store-memory';
+import { describe, expect, it, vi } from 'vitest';
+import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { PrismaService } from './guide-app/prisma.service.js';
+import { LogLines, openContext } from './nest-app.js';
+
+const fixture = usePostgres();
+
+/** A handler that tells when it has begun, and ends when it is let go. */
+class Gate {
+  begin: () => void = () => {};
+  end: () => void = () => {};
+  readonly begun = new Promise<void>((resolve) => {
+    this.begin = resolve;
+  });
+  readonly ended = new Promise<void>((resolve) => {
+    this.end = resolve;
+  });
+
+  @OnOutboxEvent('order.paid')
+  async on(): Promise<void> {
+    this.begin();
+    await this.ended;
+  }
+}
+
+const entry = { topic: 'order.paid', payload: 1 };
+
+describe('the worker', () => {
+  it('runs once every provider has been initialised', async () => {
+    const order: string[] = [];
+    class Slow {
+      async onModuleInit(): Promise<void> {
+        await new Promise(setImmediate);
+        order.push('initialised');
+      }
+
+      @OnOutboxEvent('order.paid')
+      on(): void {
+        order.push('handled');
+      }
+    }
+    const store = new MemoryOutboxStore();
+    await store.enqueue(entry);
+    await openContext({ imports: [OutboxModule.forRoot({ store })], providers: [Slow] });
+    await vi.waitUntil(() => order.length === 2);
+    expect(order).toEqual(['initialised', 'handled']);
+  });
+
+  it('does not run where polling is off', async () => {
+    const store = new MemoryOutboxStore();
+    const nest = await openContext({
+      imports: [OutboxModule.forRoot({ store, polling: { enabled: false } })],
+    });
+    expect(await nest.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });
+  });
+
+  it('waits at the close for what is being handled', async () => {
+    const store = new MemoryOutboxStore();
+    const nest = await openContext({ imports: [OutboxModule.forRoot({ store })], providers: [Gate] });
+    const gate = nest.get(Gate);
+    await store.enqueue(entry);
+    await gate.begun;
+    const closed = nest.close();
+    gate.end();
+    await closed;
+    expect(await store.count()).toMatchObject({ dispatched: 1 });
+  });
+
+  it('waits no longer than shutdownGraceMs, and says what it left behind', async () => {
+    const log = new LogLines();
+    const store = new MemoryOutboxStore();
+    const outbox = OutboxModule.forRoot({ store, shutdownGraceMs: 1 });
+    const nest = await openContext({ imports: [outbox], providers: [Gate] }, log);
+    const [id] = await store.enqueue(entry);
+    await nest.get(Gate).begun;
+    await nest.close();
+    expect(log.lines).toContain(
+      `warn the outbox worker has stopped; still being handled, and left to another: ${id}`,
+    );
+    expect(await store.count()).toMatchObject({ pending: 1 });
+  });
+});
+
+describe('the hooks of a Prisma client that is a provider', () => {
+  it('are called once, though the outbox uses it too', async () => {
+    const calls: string[] = [];
+    class HookedPrisma extends PrismaService {
+      onModuleInit(): void {
+        calls.push('init');
+      }
+
+      onModuleDestroy(): void {
+        calls.push('destroy');
+      }
+    }
+    process.env.DATABASE_URL = fixture.url;
+    const open = (outbox: ReturnType<typeof OutboxModule.forRoot>) =>
+      openContext({ imports: [outbox], providers: [HookedPrisma] });
+    const byClass = await open(OutboxModule.forRoot({ prisma: HookedPrisma, polling: { enabled: false } }));
+    expect(await byClass.get(OutboxStore).count()).toMatchObject({ pending: 0 });
+    await byClass.close();
+    expect(calls).toEqual(['init', 'destroy']);
+    const client = new HookedPrisma();
+    const byClient = await openContext({
+      imports: [OutboxModule.forRoot({ prisma: client, polling: { enabled: false } })],
+      providers: [{ provide: HookedPrisma, useValue: client }],
+    });
+    await byClient.close();
+    expect(calls).toEqual(['init', 'destroy', 'init', 'destroy']);
+  });
+});

@@ -1,0 +1,71 @@
+import type { RetryOptions } from '@postcommit/core';
+import { ScheduleError } from './schedule-error.js';
+
+/** How a scheduled message is tried again. What is left out comes from the module's `retry`, then from the defaults. */
+export interface ScheduleRetry {
+  /** Total tries, the first one included: 1 to 20. Default 5. */
+  readonly attempts?: number | undefined;
+  readonly backoff?: ScheduleBackoff | undefined;
+}
+
+export interface ScheduleBackoff {
+  /** `exponential` doubles the delay after each failure, up to one day. Default `exponential`. */
+  readonly type?: 'fixed' | 'exponential' | undefined;
+  /** Milliseconds after the first failure: 1,000 to 3,600,000 (1 h). Default 30,000. */
+  readonly delay?: number | undefined;
+}
+
+/** A policy with nothing left out. */
+export interface ScheduleRetryPolicy {
+  readonly attempts: number;
+  readonly backoff: { readonly type: 'fixed' | 'exponential'; readonly delay: number };
+}
+
+export const DEFAULT_SCHEDULE_RETRY: ScheduleRetryPolicy = {
+  attempts: 5,
+  backoff: { type: 'exponential', delay: 30_000 },
+};
+
+export const SCHEDULE_RETRY_BOUNDS = {
+  attempts: { min: 1, max: 20 },
+  delay: { min: 1_000, max: 3_600_000 },
+} as const;
+
+/** Fills in what is left out and refuses what is out of bounds. */
+export function resolveScheduleRetry(
+  retry: ScheduleRetry = {},
+  defaults: ScheduleRetryPolicy = DEFAULT_SCHEDULE_RETRY,
+): ScheduleRetryPolicy {
+  assertObject('retry', retry);
+  const { attempts = defaults.attempts, backoff = {} } = retry;
+  assertObject('retry.backoff', backoff);
+  const { type = defaults.backoff.type, delay = defaults.backoff.delay } = backoff;
+  assertWithin('retry.attempts', attempts, SCHEDULE_RETRY_BOUNDS.attempts);
+  if (type !== 'fixed' && type !== 'exponential')
+    throw invalid(`retry.backoff.type must be 'fixed' or 'exponential', got ${String(type)}`);
+  assertWithin('retry.backoff.delay', delay, SCHEDULE_RETRY_BOUNDS.delay, 'whole milliseconds ');
+  return { attempts, backoff: { type, delay } };
+}
+
+/** The policy in the words of a row, which freezes it. */
+export function toRowRetry({ attempts, backoff }: ScheduleRetryPolicy): RetryOptions {
+  return { maxAttempts: attempts, backoff: { type: backoff.type, delayMs: backoff.delay } };
+}
+
+function assertObject(name: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) throw invalid(`${name} must be an object`);
+}
+
+function assertWithin(
+  name: string,
+  value: unknown,
+  { min, max }: { readonly min: number; readonly max: number },
+  unit = 'a whole number ',
+): void {
+  if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) return;
+  throw invalid(`${name} must be ${unit}from ${min} to ${max}, got ${String(value)}`);
+}
+
+function invalid(problem: string): ScheduleError {
+  return new ScheduleError('SCHEDULE_RETRY_POLICY_INVALID', problem);
+}

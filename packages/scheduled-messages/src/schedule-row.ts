@@ -1,0 +1,79 @@
+import { type OutboxEntry, OutboxError, type OutboxRow, type OutboxTopic } from '@postcommit/core';
+import { resolveRunAt } from './run-at.js';
+import { SCHEDULE_ARRIVED } from './schedule-events.js';
+import { type ScheduleRetryPolicy, toRowRetry } from './schedule-retry.js';
+import type { ScheduleMetadata, ScheduleSpec } from './schedule-spec.js';
+
+/**
+ * The topic of every scheduled row, so that `peek({ topic })` and `outbox:list --topic` show them all, and so that
+ * they can't be taken for the events of the application that have the same topic as a schedule.
+ */
+export const SCHEDULE_TOPIC = SCHEDULE_ARRIVED;
+
+/** Marks a scheduled row, with the version of its payload. */
+export const SCHEDULE_HEADER = 'postcommit-schedule';
+const VERSION = '1';
+
+/** The payload of a scheduled row. */
+export interface ScheduleEnvelope {
+  readonly topic: OutboxTopic;
+  /** ISO 8601. The row's own `availableAt` moves on with each retry. */
+  readonly runAt: string;
+  readonly timezone: string;
+  readonly payload: unknown;
+  readonly metadata: ScheduleMetadata;
+}
+
+const MAX_TOPIC_LENGTH = 255;
+
+/** Checks what the enqueue can't know, and refuses before anything is stored. */
+export function toEntry(spec: ScheduleSpec, policy: ScheduleRetryPolicy): OutboxEntry {
+  const { id, topic, payload, metadata = {} } = spec;
+  if (typeof topic !== 'string' || topic === '' || topic.length > MAX_TOPIC_LENGTH)
+    throw invalid(`topic must be a text of 1 to ${MAX_TOPIC_LENGTH} characters`);
+  if (payload === undefined) throw invalid('payload is missing; null says that there is none');
+  if (!isRecord(metadata)) throw invalid('metadata must be an object');
+  const { runAt, timezone } = resolveRunAt(spec.runAt, spec.timezone);
+  const envelope: ScheduleEnvelope = { topic, runAt: runAt.toISOString(), timezone, payload, metadata };
+  const entry = {
+    ...(id !== undefined && { id }),
+    topic: SCHEDULE_TOPIC,
+    payload: envelope,
+    headers: { [SCHEDULE_HEADER]: VERSION },
+    availableAt: runAt,
+    retry: toRowRetry(policy),
+  };
+  // Where an application declares its topics, ours is not among them.
+  return entry as unknown as OutboxEntry;
+}
+
+/** By the mark, not by the topic alone, which an application may use too. */
+export function isScheduleRow({ headers }: Pick<OutboxRow, 'headers'>): boolean {
+  return headers[SCHEDULE_HEADER] !== undefined;
+}
+
+/** Undefined for a row that is not ours, or that somebody edited into something else. */
+export function envelopeOf(row: OutboxRow): ScheduleEnvelope | undefined {
+  const { payload } = row as { readonly payload: unknown };
+  if (row.headers[SCHEDULE_HEADER] !== VERSION || row.undecodable !== undefined) return undefined;
+  return isEnvelope(payload) ? payload : undefined;
+}
+
+function isEnvelope(value: unknown): value is ScheduleEnvelope {
+  return (
+    isRecord(value) &&
+    typeof value.topic === 'string' &&
+    typeof value.runAt === 'string' &&
+    typeof value.timezone === 'string' &&
+    'payload' in value &&
+    isRecord(value.metadata)
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(problem: string): OutboxError {
+  return new OutboxError('INVALID_ENTRY', `schedule: ${problem}`);
+}

@@ -1,0 +1,81 @@
+import type { OutboxRow, OutboxState } from '@postcommit/core';
+import { DEFAULT_SCHEDULE_RETRY, type ScheduleRetryPolicy } from './schedule-retry.js';
+import type { ScheduleEnvelope } from './schedule-row.js';
+import type { ScheduleMetadata } from './schedule-spec.js';
+
+/**
+ * `scheduled`: not tried yet. `active`: being tried, or waiting for its next try. `completed`: every listener
+ * succeeded, or there was none. `failed`: given up. `cancelled`: by `cancel`. The last three are final.
+ */
+export type ScheduleStatus = 'scheduled' | 'active' | 'completed' | 'failed' | 'cancelled';
+
+/** A scheduled message as it is stored now. */
+export interface ScheduledMessage {
+  readonly id: string;
+  readonly topic: string;
+  readonly payload: unknown;
+  readonly metadata: ScheduleMetadata;
+  readonly status: ScheduleStatus;
+  /** The time it was scheduled for. */
+  readonly runAt: Date;
+  readonly timezone: string;
+  readonly createdAt: Date;
+  readonly retry: ScheduleRetryPolicy;
+  /** Tries that failed. */
+  readonly attempts: number;
+  readonly lastError?: string;
+  /** Due then, at `runAt` or after a backoff; only while it is `scheduled` or `active`. */
+  readonly nextAttemptAt?: Date;
+  /** Only when it is `completed`. */
+  readonly completedAt?: Date;
+  readonly failedAt?: Date;
+  readonly cancelledAt?: Date;
+}
+
+/** Which state of a row a status is read from. */
+export const STATE_OF_STATUS: Readonly<Record<ScheduleStatus, OutboxState>> = {
+  scheduled: 'pending',
+  active: 'pending',
+  completed: 'dispatched',
+  failed: 'dead',
+  cancelled: 'dead',
+};
+
+export function statusOf(row: OutboxRow): ScheduleStatus {
+  if (row.deadAt) return row.deadReason === 'cancelled' ? 'cancelled' : 'failed';
+  if (row.dispatchedAt) return 'completed';
+  return row.attempts > 0 || row.claimToken !== undefined ? 'active' : 'scheduled';
+}
+
+export function toScheduledMessage(row: OutboxRow, envelope: ScheduleEnvelope): ScheduledMessage {
+  const { topic, payload, metadata, timezone } = envelope;
+  const status = statusOf(row);
+  return {
+    id: row.id,
+    topic,
+    payload,
+    metadata,
+    status,
+    runAt: new Date(envelope.runAt),
+    timezone,
+    createdAt: row.createdAt,
+    retry: policyOf(row),
+    attempts: row.attempts,
+    ...(row.lastError !== undefined && { lastError: row.lastError }),
+    ...endOf(row, status),
+  };
+}
+
+function endOf(row: OutboxRow, status: ScheduleStatus): Partial<ScheduledMessage> {
+  if (row.dispatchedAt) return { completedAt: row.dispatchedAt };
+  if (!row.deadAt) return { nextAttemptAt: row.availableAt };
+  return status === 'cancelled' ? { cancelledAt: row.deadAt } : { failedAt: row.deadAt };
+}
+
+function policyOf({ retry: { maxAttempts, backoff } }: OutboxRow): ScheduleRetryPolicy {
+  const defaults = DEFAULT_SCHEDULE_RETRY;
+  return {
+    attempts: maxAttempts ?? defaults.attempts,
+    backoff: backoff ? { type: backoff.type, delay: backoff.delayMs } : defaults.backoff,
+  };
+}

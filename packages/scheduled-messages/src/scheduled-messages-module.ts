@@ -1,0 +1,108 @@
+import {
+  type Contribution,
+  contributeFactory,
+  EnqueuePipeline,
+  Lifecycles,
+  type Module,
+  nameToken,
+  OutboxRoutes,
+  OutboxSignals,
+  OutboxStore,
+  optional,
+  provideFactory,
+} from '@postcommit/core';
+import {
+  contributeListeners,
+  EventBus,
+  EventListeners,
+  EventSubscriptions,
+  type ListenerSource,
+  MemoryEventBus,
+} from '@postcommit/publisher-events';
+import { NoListenerCounter, type OnNoListener } from './no-listener-counter.js';
+import { publishFailures } from './schedule-failures.js';
+import { SchedulePublisher } from './schedule-publisher.js';
+import { resolveScheduleRetry, type ScheduleRetry } from './schedule-retry.js';
+import { isScheduleRow } from './schedule-row.js';
+import { ScheduleService } from './schedule-service.js';
+import { resolveScheduleRetention, type ScheduleRetentionOptions, ScheduleSweep } from './schedule-sweep.js';
+
+export interface ScheduledMessagesModuleOptions {
+  /** What a schedule does not say itself. Default: 5 attempts, exponential from 30 s. */
+  readonly retry?: ScheduleRetry | undefined;
+  /** Classes with `@OnEvent(ScheduleArrived, …)`, instances of them, values of `onEvent`; modules may contribute more. */
+  readonly listeners?: readonly ListenerSource[] | undefined;
+  /** Told when a schedule arrives that nobody hears; it completes all the same. Default: a process warning. */
+  readonly onNoListener?: OnNoListener | undefined;
+  /** `false` keeps failed and cancelled schedules for ever. */
+  readonly retention?: ScheduleRetentionOptions | false | undefined;
+}
+
+/** The application's subscriptions where `EventsModule` is composed, else some of our own. */
+class ScheduleSubscriptions extends EventSubscriptions {
+  static {
+    nameToken(this, '@postcommit/scheduled-messages/ScheduleSubscriptions');
+  }
+}
+
+/** Made with every dispatcher, started or not: so `schedule.failed` comes from a command's dispatch too. */
+const ROUTE: Contribution = contributeFactory(
+  OutboxRoutes,
+  [ScheduleSubscriptions, EnqueuePipeline, NoListenerCounter, OutboxSignals],
+  (subscriptions, pipeline, noListener, signals) => {
+    publishFailures(signals, subscriptions);
+    const publisher = new SchedulePublisher(subscriptions, pipeline, noListener);
+    return { name: 'scheduled messages', matches: isScheduleRow, publisher };
+  },
+);
+
+/**
+ * Binds `ScheduleService`, and routes its rows to the listeners of `ScheduleArrived`, past the application's own
+ * publisher. Compose it with `OutboxModule` and a store. It is a module itself, with all defaults.
+ */
+export const ScheduledMessagesModule: Module & { forRoot(options?: ScheduledMessagesModuleOptions): Module } =
+  {
+    ...scheduledMessagesModule({}),
+    forRoot: (options = {}) => scheduledMessagesModule(options),
+  };
+
+function scheduledMessagesModule(options: ScheduledMessagesModuleOptions): Module {
+  const { listeners = [], onNoListener } = options;
+  // Refuses nonsense here, where it was written.
+  const retry = resolveScheduleRetry(options.retry);
+  return {
+    name: 'ScheduledMessagesModule',
+    provides: [
+      provideFactory(
+        ScheduleService,
+        [OutboxStore, EnqueuePipeline],
+        (store, pipeline) => new ScheduleService(store, { retry, pipeline }),
+      ),
+      { provide: NoListenerCounter, useFactory: () => new NoListenerCounter(onNoListener) },
+      provideFactory(
+        ScheduleSubscriptions,
+        [optional(EventSubscriptions), optional(EventBus), EventListeners],
+        (shared, bus, all) => shared ?? new EventSubscriptions(bus ?? new MemoryEventBus(), all),
+      ),
+    ],
+    contributes: [
+      ROUTE,
+      // Shared subscriptions are contributed by EventsModule too: starting and stopping twice is harmless.
+      contributeFactory(Lifecycles, [ScheduleSubscriptions], (subscriptions) => subscriptions),
+      ...sweep(options.retention),
+      ...contributeListeners(...listeners),
+    ],
+  };
+}
+
+function sweep(options: ScheduleRetentionOptions | false | undefined): Contribution[] {
+  if (options === false) return [];
+  const retention = resolveScheduleRetention(options);
+  return [
+    contributeFactory(
+      Lifecycles,
+      [ScheduleService, OutboxSignals],
+      (schedules, signals) => new ScheduleSweep(schedules, signals, retention),
+    ),
+  ];
+}
