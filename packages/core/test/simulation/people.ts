@@ -96,7 +96,10 @@ async function operate({ random, rows, claims, store, table, history }: World): 
       break;
     }
     case 'requeue dead ones': {
-      const dead = ids.filter((candidate) => table.get(candidate)?.deadAt !== undefined);
+      const dead = ids.filter((candidate) => {
+        const row = table.get(candidate);
+        return row?.deadAt !== undefined && row.deadReason !== 'cancelled';
+      });
       history.note('operator', 'requeues dead ones', () => dead.join(' '));
       if ((await store.requeueWhere({ state: 'dead' }, 100)) !== dead.length)
         history.violated('I12', 'requeueWhere did not tell how many rows it requeued');
