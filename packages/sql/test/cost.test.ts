@@ -74,7 +74,7 @@ describe('statements', () => {
     expect((await claimAll()).ids).toHaveLength(COUNT);
     const transaction = [
       'begin isolation',
-      "select set_config('idle_in_transaction_session_timeout',",
+      "select set_config('synchronous_commit',",
       'with due_window',
       'commit',
     ];

@@ -7,6 +7,12 @@ import { ALL_PENDING, claimedColumns, END_CLAIM, NOW, nowPlusMs, PENDING } from 
 const STALLED_CLAIMER_MS = 5_000;
 /** Keys that a batch is spread over, if there are so many: what can be published side by side. */
 const MIN_KEYS = 50;
+/**
+ * For this transaction only: its commit does not wait for the disk. A claim that a crash of the server takes back only
+ * means that the row is claimed again, and what was published under it is published twice: as after any crash. It is
+ * the settle that must last.
+ */
+const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
 /** Separates our advisory locks from those of the application. */
 const LOCK_SPACE = 0x706f7374;
 
@@ -51,6 +57,7 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
           order by available_at, seq
           limit 1
         ), false) as keyed_due
+        where ${WITHOUT_FLUSH} is not null
       ) k
       left join claimed c on true`,
     values: [claim.token, claim.timeoutMs, claim.limit, claim.mayRetake],
@@ -78,7 +85,7 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): readonly SqlSta
 function lockKeyedClaims(table: TableName): SqlStatement {
   return {
     text: `
-      select set_config('idle_in_transaction_session_timeout', '${STALLED_CLAIMER_MS}', true),
+      select ${WITHOUT_FLUSH}, set_config('idle_in_transaction_session_timeout', '${STALLED_CLAIMER_MS}', true),
         pg_advisory_xact_lock(${LOCK_SPACE}, $1::regclass::oid::int)::text`,
     values: [table.quoted()],
   };
