@@ -15,6 +15,7 @@ import { postcommitPg, postcommitPgOverlapping } from './subjects/postcommit-pg.
 import { postcommitPrisma, postcommitTypeorm } from './subjects/postcommit-stores.js';
 import { postcommitTwoProcesses, postcommitWorker } from './subjects/postcommit-worker.js';
 import { rawSql, rawSqlTwice } from './subjects/raw-sql.js';
+import { telemetryCase } from './telemetry-case.js';
 import { latencyCase, memoryCase, wakeupCase } from './worker-cases.js';
 
 export interface Case {
@@ -53,6 +54,7 @@ export function cases(sizes: Sizes): Case[] {
     latencyCase(),
     wakeupCase(sizes),
     memoryCase(sizes),
+    telemetryCase(sizes),
   ];
 }
 

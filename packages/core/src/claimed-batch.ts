@@ -209,7 +209,8 @@ export class ClaimedBatch {
     const fit: OutboxRow[] = [];
     for (const row of rows) this.#running.add(row);
     for (const row of rows) {
-      const verdict = await this.#verdictBefore(row);
+      const before = this.#verdictBefore(row);
+      const verdict: Outcome | undefined = before instanceof Promise ? await before : before;
       if (verdict) this.#end(row, verdict);
       else fit.push(row);
     }

@@ -36,6 +36,8 @@ export interface WorkerHealth {
 const DEFAULT_GRACE_MS = 10_000;
 /** What a stop allows for recording what was published, after the grace for publishing. */
 const SETTLE_GRACE_MS = 5_000;
+/** A store that has not answered by then is down. */
+const HEALTH_MS = 5_000;
 /** The waits while the store can't be reached: full jitter, doubling. */
 const FIRST_TROUBLE_MS = 100;
 const LONGEST_TROUBLE_MS = 5_000;
@@ -124,7 +126,7 @@ export class OutboxWorker {
 
   /** For a health check; asks the store. */
   async health(): Promise<WorkerHealth> {
-    const { clock, store } = this.#engine;
+    const { calls, clock, store } = this.#engine;
     const rowsInFlight = [...this.#inFlight.keys()].reduce((sum, batch) => sum + batch.rowsInFlight, 0);
     const known = {
       rowsInFlight,
@@ -132,7 +134,7 @@ export class OutboxWorker {
       ...(this.#lastPollMs !== undefined && { lastPollAgeMs: clock.monotonicMs() - this.#lastPollMs }),
     };
     try {
-      const { oldestPendingAgeMs } = await store.backlog(1);
+      const { oldestPendingAgeMs } = await calls.within(HEALTH_MS, 'health', store.backlog(1));
       if (!this.#isRunning) return { status: 'stopped', ...known, oldestPendingAgeMs };
       if (!this.#trouble) return { status: 'up', ...known, oldestPendingAgeMs };
       return { status: 'down', ...known, oldestPendingAgeMs, error: errorText(this.#trouble.error) };

@@ -1032,6 +1032,21 @@ describe('the health of a worker', () => {
     expect(await running.health()).toMatchObject({ status: 'stopped', rowsInFlight: 0, lastPollAgeMs: 100 });
   });
 
+  test('is down when the store hangs, and does not hang itself', async () => {
+    const { store, clock, worker } = open();
+    const running = worker(scripted());
+    running.start();
+    await clock.idle();
+    store.before.backlog = () => new Promise(() => {});
+    const health = running.health();
+    await clock.advance(5_000);
+    expect(await health).toMatchObject({
+      status: 'down',
+      error: expect.stringContaining('has not answered'),
+    });
+    await running.stop();
+  });
+
   test('is down with the error when the store does not answer', async () => {
     const { store, clock, worker } = open();
     const running = worker(scripted());

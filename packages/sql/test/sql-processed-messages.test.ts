@@ -88,6 +88,21 @@ describe('SqlProcessedMessages', () => {
     expect(await second).toBe(true);
   });
 
+  it('a consumer that dies between its handler and its commit has processed nothing', async () => {
+    await fixture.query('create table if not exists points (total int)');
+    await fixture.query('truncate points');
+    await alice.begin();
+    const credit = (session: SqlSession) => () =>
+      session.run({ text: 'insert into points values (10)', values: [] }).then(() => {});
+    expect(await processed().processOnce(alice, 'points', 'm1', credit(alice))).toBe(true);
+    await fixture.query('select pg_terminate_backend($1, 5000)', [alice.pid]);
+    await bob.begin();
+    expect(await processed().processOnce(bob, 'points', 'm1', credit(bob))).toBe(true);
+    await bob.commit();
+    expect(await fixture.query('select total from points')).toEqual([{ total: 10 }]);
+    await fixture.query('drop table points');
+  });
+
   it('purge forgets what is older, by the database’s clock, and nothing else', async () => {
     await process(alice, 'mailer', 'old');
     await alice.commit();
