@@ -19,6 +19,7 @@ const sizes = {
   enqueues: Math.round(3_000 * scale),
   dispatchedRows: Math.round(5_000_000 * scale),
   memoryRows: Math.round(1_000_000 * scale),
+  laterRows: Math.round(1_000_000 * scale),
 };
 
 /** Small figures with a decimal. */

@@ -29,6 +29,8 @@ export interface OpenSubject {
   drainUnkeyed?(rows: number): Promise<number>;
   /** Puts rows into the table that are long dispatched. */
   seedDispatched?(rows: number): Promise<void>;
+  /** Puts rows into the table that are due tomorrow. */
+  seedLater?(rows: number): Promise<void>;
   /** Claims one batch and leaves it claimed. Gives how many rows. */
   claim?(): Promise<number>;
   /** A business transaction (one INSERT of an order) with one message in it. */

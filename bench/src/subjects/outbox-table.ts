@@ -34,3 +34,12 @@ export async function seedDispatched({ pool }: Place, rows: number): Promise<voi
     [rows],
   );
 }
+
+export async function seedLater({ pool }: Place, rows: number): Promise<void> {
+  await pool.query(
+    `insert into outbox (id, topic, payload, available_at)
+     select 'later-' || n, 'order.paid', jsonb_build_object('orderId', n, 'note', repeat('x', 160)), now() + interval '1 day'
+     from generate_series(1, $1::int) n`,
+    [rows],
+  );
+}

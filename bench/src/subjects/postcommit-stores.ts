@@ -5,7 +5,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { DataSource } from 'typeorm';
 import { setup as generatePrismaClient } from '../../../packages/store-prisma/test/generate-client.mjs';
 import { BATCH_SIZE, type OpenSubject, type Place, type Subject } from '../subject.js';
-import { createOutbox, seedDispatched, seedOutbox } from './outbox-table.js';
+import { createOutbox, seedDispatched, seedLater, seedOutbox } from './outbox-table.js';
 
 export const postcommitTypeorm: Subject = {
   name: 'postcommit store-typeorm',
@@ -57,6 +57,7 @@ export function dispatching(
       return unkeyed;
     },
     seedDispatched: (rows) => seedDispatched(place, rows),
+    seedLater: (rows) => seedLater(place, rows),
     claim: async () => (await store.fetchPending(BATCH_SIZE)).length,
     close,
   };
