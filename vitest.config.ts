@@ -12,5 +12,8 @@ export default defineConfig({
     include: ['{packages/*,tooling,test}/**/*.test.ts'],
     globalSetup: ['tooling/src/vitest-global-setup.ts', 'packages/store-prisma/test/generate-client.mjs'],
     exclude: ['**/node_modules/**', '**/dist/**'],
+    // Only for what hangs: a busy machine must not fail a test that compiles or starts processes.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
   },
 });
