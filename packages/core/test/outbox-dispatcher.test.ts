@@ -7,68 +7,16 @@ import { type DispatchSummary, OutboxDispatcher } from '../src/outbox-dispatcher
 import type { PublishContext } from '../src/outbox-publisher.js';
 import type { OutboxEntry, OutboxRow } from '../src/outbox-row.js';
 import type { Outcome } from '../src/outcome.js';
-import { type CountingClock, type Deferred, deferred, openOutbox, refusal } from './outbox-fixture.js';
+import {
+  type CountingClock,
+  entries,
+  ManualPublisher,
+  openOutbox,
+  refusal,
+  scripted,
+} from './outbox-fixture.js';
 
 const NOTHING: DispatchSummary = { fetched: 0, dispatched: 0, failed: 0, dead: 0, fenced: 0 };
-
-/** `A1` has the key A, `x1` has none. */
-function entries(...ids: string[]): OutboxEntry[] {
-  return ids.map((id) => {
-    const [letter = ''] = id;
-    return { id, topic: 'order.paid', payload: { id }, ...(letter !== 'x' && { key: letter }) };
-  });
-}
-
-/** A publisher whose calls end when the test says so. */
-class ManualPublisher {
-  readonly started: string[] = [];
-  readonly contexts = new Map<string, PublishContext>();
-  readonly #running = new Map<string, Deferred>();
-  mostAtOnce = 0;
-
-  readonly publish = (row: OutboxRow, context: PublishContext): Promise<void> => {
-    const call = deferred();
-    this.started.push(row.id);
-    this.contexts.set(row.id, context);
-    this.#running.set(row.id, call);
-    this.mostAtOnce = Math.max(this.mostAtOnce, this.#running.size);
-    return call.promise;
-  };
-
-  get running(): string[] {
-    return [...this.#running.keys()];
-  }
-
-  succeed(id: string): void {
-    this.#take(id).resolve();
-  }
-
-  fail(id: string, error: unknown = new Error(`${id} failed`)): void {
-    this.#take(id).reject(error);
-  }
-
-  #take(id: string): Deferred {
-    const call = this.#running.get(id);
-    if (!call) throw new Error(`${id} is not being published`);
-    this.#running.delete(id);
-    return call;
-  }
-}
-
-/** Publishes at once, and fails as the table says. */
-function scripted(failures: Readonly<Record<string, unknown>> = {}): {
-  publish(row: OutboxRow): Promise<void>;
-  readonly published: string[];
-} {
-  const published: string[] = [];
-  return {
-    published,
-    publish: async ({ id }) => {
-      published.push(id);
-      if (id in failures) throw failures[id];
-    },
-  };
-}
 
 describe('dispatchPending', () => {
   test('counts what became of each row', async () => {
