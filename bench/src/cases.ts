@@ -80,7 +80,8 @@ function drainCase({ drainRows: rows }: Sizes): Case {
       ),
     targets: [
       { of: postcommitPg.name, to: rawSql.name, atLeast: 0.85 },
-      // Peers keep several connections busy: so does this one.
+      { of: postcommitPg.name, to: graphileWorker.name, atLeast: 1.3 },
+      // graphile-worker keeps several connections busy: so does this one.
       { of: postcommitPgOverlapping.name, to: graphileWorker.name, atLeast: 1.3 },
       { of: postcommitPg.name, to: pgBoss.name, atLeast: 1.6 },
       { of: postcommitTypeorm.name, to: postcommitPg.name, atLeast: 0.6 },

@@ -33,7 +33,10 @@ export function telemetryCase({ drainRows }: Sizes): Case {
       }
       return rates;
     },
-    targets: [{ of: 'telemetry without an SDK', to: 'one that does nothing', atLeast: 0.95 }],
+    targets: [
+      { of: 'telemetry without an SDK', to: 'one that does nothing', atLeast: 0.95 },
+      { of: 'telemetry without an SDK', to: 'no interceptor', atLeast: 0.95 },
+    ],
   };
 }
 
