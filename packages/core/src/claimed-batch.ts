@@ -3,11 +3,13 @@ import { ClaimLease } from './claim-lease.js';
 import { condemned, undecodable } from './condemned.js';
 import { outcomeOfError } from './decide.js';
 import type { DispatchEngine } from './dispatch-engine.js';
+import type { PublishStep } from './interceptors.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
-import type { OutboxPublisher, PublishResult } from './outbox-publisher.js';
+import type { OutboxPublisher, PublishContext, PublishResult } from './outbox-publisher.js';
 import type { OutboxRow } from './outbox-row.js';
 import type { Outcome } from './outcome.js';
 import { type PublishBounds, publishBounded } from './publish-bounded.js';
+import { type PublishGroup, publishGroupWith } from './publish-group.js';
 import { PublishTimeouts } from './publish-timeouts.js';
 import { finalPublisher } from './publisher-routes.js';
 import { type EndedRow, settleBatch, settlePublished, summarise, tellEnds } from './settle-batch.js';
@@ -22,6 +24,8 @@ export class ClaimedBatch {
   readonly #queue: BatchQueue;
   readonly #lease: ClaimLease;
   readonly #bounds: PublishBounds;
+  readonly #publish: PublishStep;
+  readonly #publishTogether: PublishGroup;
   /** Rows whose publish has begun and not ended. */
   readonly #running = new Set<OutboxRow>();
   /** Rows that were left to their publisher: nothing is recorded for them, their claims expire. */
@@ -47,6 +51,9 @@ export class ClaimedBatch {
     );
     const timeouts = new PublishTimeouts(clock, config.publishTimeoutMs);
     this.#bounds = { lease: this.#lease, timeouts, slots, clock };
+    const layers = engine.publishLayers();
+    this.#publish = engine.publishWith(layers);
+    this.#publishTogether = publishGroupWith(layers);
   }
 
   /**
@@ -181,7 +188,7 @@ export class ClaimedBatch {
       this.#end(row, unpublished);
       return false;
     }
-    const end = await publishBounded([row], (context) => this.#engine.publish(row, context), this.#bounds);
+    const end = await publishBounded([row], (context) => this.#publish(row, context), this.#bounds);
     this.#end(row, end.published ? dispatched(row) : this.#failure(end.error, row));
     return end.keepsSlot;
   }
@@ -192,8 +199,8 @@ export class ClaimedBatch {
       this.#queue.takeAlong(first, (row) => this.#publisherOf(row) === publisher),
     );
     if (!isGroup(group)) return false;
-    const publish = this.#engine.publishGroup;
-    const end = await publishBounded(group, (context) => publish(publisher, group, context), this.#bounds);
+    const publish = (context: PublishContext) => this.#publishTogether(publisher, group, context);
+    const end = await publishBounded(group, publish, this.#bounds);
     const broken = new BrokenKeys();
     for (const [place, row] of group.entries()) {
       const result: PublishResult | undefined = end.published

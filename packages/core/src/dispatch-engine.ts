@@ -3,14 +3,20 @@ import { ClaimedBatch } from './claimed-batch.js';
 import { type Clock, systemClock } from './clock.js';
 import { EnqueuePipeline } from './enqueue.js';
 import { OutboxError } from './errors.js';
-import { intercept, type OutboxInterceptor, type PublishStep } from './interceptors.js';
+import {
+  intercept,
+  type OutboxInterceptor,
+  type PublishLayer,
+  type PublishStep,
+  publishLayers,
+} from './interceptors.js';
 import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
 import { OutboxSignals } from './outbox-signals.js';
 import type { OutboxStore } from './outbox-store.js';
-import { contextOf, type PublishGroup, publishGroupWith } from './publish-group.js';
+import { contextOf } from './publish-group.js';
 import { PublishSlots } from './publish-slots.js';
 import type { Random } from './retry-policy.js';
 
@@ -38,8 +44,6 @@ export class DispatchEngine {
   readonly slots: PublishSlots;
   readonly calls: CallLimit;
   readonly lateClaims: LateClaims;
-  readonly publish: PublishStep;
-  readonly publishGroup: PublishGroup;
   readonly #interceptors: readonly OutboxInterceptor[];
 
   constructor(
@@ -60,8 +64,6 @@ export class DispatchEngine {
     this.calls = new CallLimit(this.clock);
     this.lateClaims = new LateClaims(store);
     this.#interceptors = [...(interceptors ?? [])];
-    this.publish = this.#intercepted();
-    this.publishGroup = publishGroupWith(this.#interceptors);
   }
 
   /** Undefined when no row is due. */
@@ -88,9 +90,14 @@ export class DispatchEngine {
     return intercept(layers, work)(limit);
   }
 
-  #intercepted(): PublishStep {
+  /** What stands around the publishes of a batch that begins now. */
+  publishLayers(): readonly PublishLayer[] {
+    return publishLayers(this.#interceptors);
+  }
+
+  /** The publisher inside these layers. */
+  publishWith(layers: readonly PublishLayer[]): PublishStep {
     const { publisher } = this;
-    const layers = this.#interceptors.flatMap((interceptor) => interceptor.publish?.bind(interceptor) ?? []);
     if (layers.length === 0) return (row, context) => publisher.publish(row, context);
     const publish = intercept(layers, (row, context) => publisher.publish(row, context));
     return (row, context) => publish(row, contextOf(row, context));

@@ -6,7 +6,8 @@ import type { OutboxEntry, OutboxRow } from './outbox-row.js';
 
 /**
  * Stands around enqueue, dispatch and publish, for tracing, metrics or rules of an application. Each method
- * must call `next` once, may change what it hands on, and sees the error when `next` rejects.
+ * must call `next` once, may change what it hands on, and sees the error when `next` rejects. They are looked up for
+ * each enqueue and each batch: one that has nothing to do at the moment costs nothing where it has no method.
  */
 export interface OutboxInterceptor {
   /** Around `enqueue` and `enqueueWith`; runs before validation. Gives the ids in order. */
@@ -17,16 +18,23 @@ export interface OutboxInterceptor {
   /** Around one batch. */
   dispatch?(limit: number, next: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary>;
   /** Around one try to publish one row. */
-  publish?(row: OutboxRow, context: PublishContext, next: PublishStep): Promise<void>;
+  readonly publish?: PublishLayer | undefined;
 }
 
 export type PublishStep = (row: OutboxRow, context: PublishContext) => Promise<void>;
+
+export type PublishLayer = (row: OutboxRow, context: PublishContext, next: PublishStep) => Promise<void>;
 
 /** The interceptors that modules contribute; the first one is the outermost. */
 export class OutboxInterceptors extends Pool<OutboxInterceptor> {
   static {
     nameToken(this, '@postcommit/core/OutboxInterceptors');
   }
+}
+
+/** What stands around a publish at this moment. */
+export function publishLayers(interceptors: readonly OutboxInterceptor[]): PublishLayer[] {
+  return interceptors.flatMap((interceptor) => interceptor.publish?.bind(interceptor) ?? []);
 }
 
 type Step<Args extends unknown[], Result> = (...args: Args) => Promise<Result>;

@@ -1,4 +1,4 @@
-import { intercept, type OutboxInterceptor } from './interceptors.js';
+import { intercept, type PublishLayer } from './interceptors.js';
 import type { OutboxPublisher, PublishContext, PublishResult } from './outbox-publisher.js';
 import type { OutboxRow } from './outbox-row.js';
 
@@ -10,8 +10,7 @@ export type PublishGroup = (
 ) => Promise<readonly PublishResult[]>;
 
 /** `publishBatch`, with the interceptors of `publish` around each of its rows. */
-export function publishGroupWith(interceptors: readonly OutboxInterceptor[]): PublishGroup {
-  const layers = interceptors.flatMap((interceptor) => interceptor.publish?.bind(interceptor) ?? []);
+export function publishGroupWith(layers: readonly PublishLayer[]): PublishGroup {
   if (layers.length === 0) return send;
   return async (publisher, rows, context) => {
     const gathering = new Gathering(rows.length);

@@ -791,6 +791,28 @@ describe('interceptors', () => {
     ]);
   });
 
+  test('are asked for each batch whether they stand around its publishes', async () => {
+    const { store, dispatcher } = openOutbox();
+    await store.enqueue(entries('x1', 'x2', 'x3'));
+    const seen: string[] = [];
+    let isListening = false;
+    const interceptor: OutboxInterceptor = {
+      get publish() {
+        if (!isListening) return undefined;
+        return async (row, context, next) => {
+          seen.push(row.id);
+          await next(row, context);
+        };
+      },
+    };
+    const outbox = dispatcher(async () => {}, { interceptors: [interceptor] });
+    for (const listening of [false, true, false]) {
+      isListening = listening;
+      await outbox.dispatchPending(1);
+    }
+    expect(seen).toEqual(['x2']);
+  });
+
   test('may change the limit, the row and the context', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));

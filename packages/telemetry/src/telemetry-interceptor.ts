@@ -5,6 +5,7 @@ import type {
   OutboxInterceptor,
   OutboxRow,
   PublishContext,
+  PublishLayer,
   PublishStep,
 } from '@postcommit/core';
 import { AbortWatch } from './abort-watch.js';
@@ -63,9 +64,14 @@ export class TelemetryInterceptor implements OutboxInterceptor {
     return summary;
   }
 
-  publish(row: OutboxRow, publishContext: PublishContext, next: PublishStep): Promise<void> {
+  /** None while nobody listens: a publish is then the publisher's own. */
+  get publish(): PublishLayer | undefined {
     const { tracer, instruments } = this.#sources;
-    if (!tracer && !instruments) return next(row, publishContext);
+    return tracer || instruments ? this.#publish : undefined;
+  }
+
+  #publish(row: OutboxRow, publishContext: PublishContext, next: PublishStep): Promise<void> {
+    const { tracer, instruments } = this.#sources;
     instruments?.publishStarted(row.topic, this.#lagSeconds(row));
     const { publishParent, attributes } = this.#options;
     const span = tracer && startPublishSpan(tracer, row, publishParent, attributes);
