@@ -5,6 +5,7 @@ import {
   OutboxModule,
   type OutboxRow,
   OutboxSchema,
+  OutboxSignals,
   OutboxStore,
   ProcessedMessages,
 } from '@postcommit/core';
@@ -19,6 +20,7 @@ let deliveries = 0;
 /** A broker whose answer gets lost once, after the consumer has done its work. */
 async function deliver(row: OutboxRow): Promise<void> {
   deliveries += 1;
+  console.log(`delivery ${deliveries} of ${row.topic}`);
   await creditPoints(row);
   if (deliveries === 1) throw new Error('the connection broke before the answer came');
 }
@@ -48,15 +50,18 @@ async function creditPoints(message: OutboxRow): Promise<void> {
 }
 // #endregion
 
+await app.get(OutboxStore).enqueue({ topic: 'order.paid', payload: { customer: 'ada' } });
+const dispatched = new Promise<void>((resolve) => {
+  app.get(OutboxSignals).on('batch', (batch) => batch.dispatched > 0 && resolve());
+});
 await app.start();
-const store = app.get(OutboxStore);
-await store.enqueue({ topic: 'order.paid', payload: { customer: 'ada' } });
-while ((await store.backlog()).pending > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+await dispatched;
 await app.stop();
 
 const { rows } = await pool.query('select total from points');
-assert.equal(deliveries, 2);
-assert.deepEqual(rows, [{ total: 10 }]);
 await pool.end();
 await database.close();
+
+assert.equal(deliveries, 2);
+assert.deepEqual(rows, [{ total: 10 }]);
 console.log(`Delivered ${deliveries} times, credited once: ${rows[0]?.total} points.`);

@@ -1,13 +1,20 @@
+import { EventEmitter } from 'node:events';
+
 interface Message {
   readonly topic: string;
   readonly payload: unknown;
   readonly messageId: string;
 }
 
-/** Stands for yours: it only remembers. */
-export const broker = {
-  sent: [] as Message[],
-  send: async (topic: string, payload: unknown, options: { messageId: string }): Promise<void> => {
-    broker.sent.push({ topic, payload, ...options });
-  },
-};
+/** Stands for yours: it only remembers, and tells. */
+class Broker extends EventEmitter {
+  readonly sent: Message[] = [];
+
+  async send(topic: string, payload: unknown, { messageId }: { messageId: string }): Promise<void> {
+    console.log(`sent ${topic} ${JSON.stringify(payload)}`);
+    this.sent.push({ topic, payload, messageId });
+    this.emit('sent');
+  }
+}
+
+export const broker = new Broker();

@@ -1,0 +1,12 @@
+import { EntitySchema } from 'typeorm';
+
+export interface OrderRow {
+  id: string;
+  total: number;
+}
+
+export const Order: EntitySchema<OrderRow> = new EntitySchema<OrderRow>({
+  name: 'Order',
+  tableName: 'orders',
+  columns: { id: { type: String, primary: true }, total: { type: Number } },
+});
