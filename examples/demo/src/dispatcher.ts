@@ -1,34 +1,45 @@
-/** A dispatcher in a process of its own, so that it can be killed. The broker is a table that it writes to. */
-import { setTimeout } from 'node:timers/promises';
-import { composeModules, OutboxDispatcher, OutboxModule } from '@postcommit/core';
+/** A dispatcher in a process of its own, so that it can be killed: the worker with a publisher, as in a service. */
+import { composeModules, OutboxModule, OutboxSignals } from '@postcommit/core';
 import { OutboxPgModule } from '@postcommit/store-pg';
-import pg from 'pg';
+import { Broker } from './broker.js';
+import { CLAIM_TIMEOUT_MS, type DispatcherReport } from './dispatcher-process.js';
+import { connect } from './tables.js';
 
-const BROKER_FAILURE_RATE = 0.1;
+const name = process.argv[2] ?? '';
+const pool = connect(process.env.DEMO_DATABASE_URL ?? '');
+const broker = new Broker(pool);
+// Only for the test that wants to see the demo fail: one message is acknowledged and never delivered.
+let losesNext = process.env.DEMO_FAULT === 'lose-one' && name === 'A';
 
-const pool = new pg.Pool({ connectionString: process.env.DEMO_DATABASE_URL });
 const app = composeModules([
   OutboxModule.forRoot({
+    batchSize: 20,
     concurrency: 10,
-    publishTimeoutMs: 1_000,
-    backoff: { type: 'exponential', delayMs: 50, maxDelayMs: 1_000, jitter: 'full' },
+    publishTimeoutMs: 1_500,
+    backoff: { type: 'exponential', delayMs: 200, maxDelayMs: 1_600, jitter: 'full' },
     publisher: async (row) => {
-      if (Math.random() < BROKER_FAILURE_RATE) throw new Error('broker unavailable');
-      const text = 'insert into broker (message_id, order_id, dispatcher) values ($1, $2, $3)';
-      await pool.query(text, [row.id, row.key, process.pid]);
+      if (losesNext) losesNext = false;
+      else await broker.deliver(row, name);
     },
   }),
-  // Short, so that the demo need not wait five minutes for the claims of the one that is killed.
-  OutboxPgModule.forRoot({ pool, claimTimeoutMs: 2_000 }),
+  OutboxPgModule.forRoot({ pool, claimTimeoutMs: CLAIM_TIMEOUT_MS }),
 ]);
 
-const dispatcher = app.get(OutboxDispatcher);
-let running = true;
-process.once('SIGTERM', () => {
-  running = false;
+const report = (told: DispatcherReport): void => void process.send?.(told);
+app
+  .get(OutboxSignals)
+  .on('failed', ({ row, error, delayMs }) =>
+    report({ kind: 'failed', topic: row.topic, attempt: row.attempts + 1, error, delayMs }),
+  );
+
+// Ctrl-C reaches every process of the terminal; the demo itself ends its dispatchers, by closing the channel.
+process.on('SIGINT', () => {});
+process.once('disconnect', () => process.exit());
+process.once('SIGTERM', async () => {
+  await app.stop();
+  await pool.end();
+  process.disconnect();
 });
-while (running) {
-  const { fetched } = await dispatcher.dispatchPending();
-  if (fetched === 0) await setTimeout(25);
-}
-await pool.end();
+
+await app.start();
+report({ kind: 'ready' });

@@ -6,7 +6,7 @@ import {
   type PublishResult,
   type Token,
 } from '@postcommit/core';
-import type { PrismaBatchOptions, PrismaClientLike } from '@postcommit/store-prisma';
+import type { PrismaClientLike, PrismaTransactionOptions } from '@postcommit/store-prisma';
 import type { NestReference } from './nest-lookup.js';
 
 /** A Prisma client that is a provider. It has our four methods only: Nest calls the hooks of the provider itself. */
@@ -22,9 +22,12 @@ export class ReferredPrismaClient implements PrismaClientLike {
     return this.#client.get().$queryRawUnsafe(query, ...values);
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: as PrismaClientLike says.
-  $transaction(queries: any[], options: PrismaBatchOptions): Promise<unknown[]> {
-    return this.#client.get().$transaction(queries, options);
+  $transaction<Result>(
+    // biome-ignore lint/suspicious/noExplicitAny: as PrismaClientLike says.
+    run: (tx: any) => Promise<Result>,
+    options: PrismaTransactionOptions,
+  ): Promise<Result> {
+    return this.#client.get().$transaction(run, options);
   }
 
   $connect(): Promise<void> {

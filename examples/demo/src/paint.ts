@@ -1,0 +1,17 @@
+export type Tone = 'plain' | 'bold' | 'dim' | 'good' | 'bad' | 'warning';
+
+const CODES: Readonly<Record<Tone, string>> = {
+  plain: '',
+  bold: '1',
+  dim: '2',
+  good: '32',
+  bad: '31',
+  warning: '33',
+};
+
+/** Colour only where the terminal has it; NO_COLOR and TERM=dumb are part of what Node asks. */
+const hasColors = process.stdout.isTTY && process.stdout.hasColors();
+
+export function paint(tone: Tone, text: string): string {
+  return hasColors && tone !== 'plain' ? `\u001b[${CODES[tone]}m${text}\u001b[0m` : text;
+}
