@@ -1,6 +1,6 @@
-import type { NewRow, OutboxState, Outcome, RowFilter } from '@postcommit/core';
-import type { SqlStatement } from './sql-statement.js';
-import type { TableName } from './table-name.js';
+import type { NewRow, OutboxState, Outcome, RowFilter, SchemaProblem } from '@postcommit/core';
+import type { SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
+import type { TableName, TableOptions } from './table-name.js';
 
 /** Who claims, and for how long. */
 export interface Claim {
@@ -13,7 +13,7 @@ export interface Claim {
 
 /** Where the search for free keys goes on: everything before was looked at and is blocked. */
 export interface KeyCursor {
-  /** Microseconds since 1970 as text: the same for every session, whatever its zone and date style. */
+  /** As the dialect's last look gave it: a number since 1970 as text, the same for every session and zone. */
   readonly availableAt: string;
   readonly seq: string;
 }
@@ -32,9 +32,23 @@ export type EndState = Exclude<OutboxState, 'pending'>;
 /** The outcomes that need more than an id. */
 export type UnpublishedOutcome = Exclude<Outcome, { kind: 'dispatched' }>;
 
-/** What a database must say, each as statements; it runs nothing. `postgres/` says it. */
+/** An error of the database that means something to the outbox. */
+export type DatabaseFault = 'duplicate' | 'no table' | 'no column' | 'no index';
+
+/** What a database must say, each as statements; it runs nothing. `postgres/`, `mysql/` and `sqlite/` say it. */
 export interface SqlDialect {
   readonly name: string;
+  /** What opens a transaction whose statements each see all that was committed before them. */
+  readonly begin: readonly string[];
+  /** Stands around the name of a table. */
+  readonly quote: '"' | '`';
+  readonly locks: LockStatements;
+  readonly processed: ProcessedStatements;
+  readonly schema: SchemaStatements;
+  /** Only where open transactions slow the outbox down, and the database tells of them. */
+  readonly longTransactions?: LongTransactionStatements;
+  faultOf(error: unknown): DatabaseFault | undefined;
+  /** One statement for any number of rows; `seq` follows the list. */
   insert(table: TableName, rows: readonly NewRow[]): SqlStatement;
   /**
    * Only where the database can tell other processes that rows were enqueued: the statement that tells them, or
@@ -44,40 +58,86 @@ export interface SqlDialect {
   /** One of these ids that is stored already. */
   findExisting(table: TableName, ids: readonly string[]): SqlStatement;
   /**
-   * Claims due rows without a key, in one round trip. Each record has `keyed_due`, whether rows with a key are
-   * due; a record without `id` carries only that.
+   * Claims due rows without a key. Each record has `keyed_due`, whether rows with a key are due; a record without
+   * `id` carries only that.
    */
-  claimUnkeyed(table: TableName, claim: Claim): SqlStatement;
+  claimUnkeyed(table: TableName, claim: Claim): SqlWork;
   /**
    * Claims rows with a key: first a lock, then the claim, in one transaction. Each record has `window_rows`,
    * `last_available_at` and `last_seq`; a record without `id` carries only these.
    */
-  claimKeyed(table: TableName, claim: KeyedClaim): readonly SqlStatement[];
+  claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps;
   /** Voids a claim whose result is unknown. */
-  releaseToken(table: TableName, token: string): SqlStatement;
-  settleDispatched(table: TableName, token: string | undefined, ids: readonly string[]): SqlStatement;
+  releaseToken(table: TableName, token: string): SqlWork;
+  settleDispatched(table: TableName, token: string | undefined, ids: readonly string[]): SqlWork;
   settleUnpublished(
     table: TableName,
     token: string | undefined,
     outcomes: readonly UnpublishedOutcome[],
-  ): SqlStatement;
+  ): SqlWork;
   /** Of these outcomes, those that an earlier settle under the same token recorded. */
   findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement;
-  extendClaim(table: TableName, token: string, ids: readonly string[], timeoutMs: number): SqlStatement;
+  extendClaim(table: TableName, token: string, ids: readonly string[], timeoutMs: number): SqlWork;
   count(table: TableName): SqlStatement;
   /** One record with `pending` and `due`, counted up to `atMost` where given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
   peek(table: TableName, filter: RowFilter, limit: number): SqlStatement;
-  requeue(table: TableName, id: string): SqlStatement;
-  requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlStatement;
-  discard(table: TableName, ids: readonly string[]): SqlStatement;
-  cancel(table: TableName, id: string): SqlStatement;
-  /** Deletes one page of rows in this state; the store repeats it until a page is not full. */
+  requeue(table: TableName, id: string): SqlWork;
+  requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlWork;
+  discard(table: TableName, ids: readonly string[]): SqlWork;
+  cancel(table: TableName, id: string): SqlWork;
+  /** Deletes one page of rows in this state; one record with `deleted`. Repeated until a page is not full. */
   purgePage(
     table: TableName,
     state: EndState,
     olderThan: Date | { readonly ageMs: number },
     pageSize: number,
     topic?: string,
-  ): SqlStatement;
+  ): SqlWork;
+}
+
+/** The locks of jobs, by the database's clock. A record means: it is yours. */
+export interface LockStatements {
+  take(table: TableName, name: string, token: string, ttlMs: number): SqlWork;
+  renew(table: TableName, name: string, token: string, ttlMs: number): SqlWork;
+  release(table: TableName, name: string, token: string): SqlStatement;
+}
+
+/** What consumers have processed. */
+export interface ProcessedStatements {
+  /** A record means: it was not there. Waits for a transaction that stores the same and has not ended. */
+  remember(table: TableName, consumer: string, rowId: string): SqlWork;
+  /** Deletes one page; one record with `deleted`. */
+  purgePage(table: TableName, ageMs: number, pageSize: number): SqlWork;
+}
+
+/** The tables: how they are made, and what they lack. */
+export interface SchemaStatements {
+  /** Names the version. */
+  readonly title: string;
+  /** Each does nothing when its work is done already. */
+  create(table: TableName): readonly string[];
+  /** What the tables lack, read from the catalog. */
+  compare(table: TableName): SqlSteps<Difference[]>;
+  /** Instances that start at once take turns: held until the transaction ends, or until `unlock`. */
+  lock(table: TableName): SqlStatement;
+  unlock?(table: TableName): SqlStatement;
+}
+
+/** A difference between the tables and what the store needs, with the statements that mend it. */
+export interface Difference {
+  readonly level: 'required' | 'tuning';
+  readonly problem: string;
+  readonly statements: readonly string[];
+}
+
+export interface LongTransactionStatements {
+  find(olderThanMs: number): SqlStatement;
+  problemOf(record: SqlRecord): SchemaProblem;
+}
+
+/** Where the tables are, and in which database. */
+export interface SqlTableOptions extends TableOptions {
+  /** Default: PostgreSQL. */
+  readonly dialect?: SqlDialect;
 }

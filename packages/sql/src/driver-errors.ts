@@ -1,18 +1,12 @@
 import { type NewRow, OutboxError } from '@postcommit/core';
+import type { DatabaseFault } from './dialect.js';
 import type { TableName } from './table-name.js';
-
-const UNIQUE_VIOLATION = '23505';
-const UNDEFINED_TABLE = '42P01';
-const UNDEFINED_COLUMN = '42703';
-
-export function isUniqueViolation(error: unknown): boolean {
-  return sqlState(error) === UNIQUE_VIOLATION;
-}
 
 /** The id that the database's error names; some drivers drop that part. */
 export function idNamedBy(error: unknown, rows: readonly NewRow[]): string | undefined {
-  const detail = texts(error).join(' ');
-  return rows.length === 1 ? rows[0]?.id : rows.find(({ id }) => detail.includes(`(${id})`))?.id;
+  const detail = textsOf(error).join(' ');
+  const isNamed = (id: string): boolean => detail.includes(`(${id})`) || detail.includes(`'${id}'`);
+  return rows.length === 1 ? rows[0]?.id : rows.find(({ id }) => isNamed(id))?.id;
 }
 
 export function duplicateIdError(id: string | undefined, cause: unknown): OutboxError {
@@ -20,28 +14,36 @@ export function duplicateIdError(id: string | undefined, cause: unknown): Outbox
   return new OutboxError('DUPLICATE_ID', `a row with ${which} exists already`, { cause });
 }
 
-export function missingTableError(error: unknown, table: TableName): OutboxError | undefined {
-  const state = sqlState(error);
-  if (state !== UNDEFINED_TABLE && state !== UNDEFINED_COLUMN) return undefined;
-  const what = state === UNDEFINED_TABLE ? 'does not exist' : 'lacks a column';
+export function missingTableError(
+  fault: DatabaseFault | undefined,
+  table: TableName,
+  cause: unknown,
+): OutboxError | undefined {
+  if (fault === undefined || fault === 'duplicate') return undefined;
+  const what = { 'no table': 'does not exist', 'no column': 'lacks a column', 'no index': 'lacks an index' }[
+    fault
+  ];
   return new OutboxError(
     'SCHEMA_OUTDATED',
     `the table ${table} ${what}: run 'outbox:migrate', or call ensure() of OutboxSchema`,
-    { cause: error },
+    { cause },
   );
 }
 
 /** The SQLSTATE, wherever the driver or the ORM around it put it. */
 export function sqlState(error: unknown): string | undefined {
-  return chain(error)
-    .flatMap((link) => [link.code, link.originalCode])
-    .find(
-      (code): code is string =>
-        typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('P2'),
-    );
+  return codesOf(error).find((code) => /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('P2'));
 }
 
-function texts(error: unknown): string[] {
+/** The codes of the error and of what it wraps. */
+export function codesOf(error: unknown): string[] {
+  return chain(error)
+    .flatMap((link) => [link.code, link.originalCode])
+    .filter(isString);
+}
+
+/** All that the error and what it wraps say. */
+export function textsOf(error: unknown): string[] {
   return chain(error).flatMap((link) => [link.detail, link.message, link.originalMessage].filter(isString));
 }
 

@@ -1,12 +1,29 @@
 // The store over any driver
 
 // The seam between databases
-export type { Claim, KeyCursor, KeyedClaim, SqlDialect, UnpublishedOutcome } from './dialect.js';
+export type {
+  Claim,
+  DatabaseFault,
+  Difference,
+  EndState,
+  KeyCursor,
+  KeyedClaim,
+  LockStatements,
+  LongTransactionStatements,
+  ProcessedStatements,
+  SchemaStatements,
+  SqlDialect,
+  SqlTableOptions,
+  UnpublishedOutcome,
+} from './dialect.js';
+export { mysql } from './mysql/dialect.js';
 export { postgres } from './postgres/dialect.js';
 // Wake-up on PostgreSQL
 export type { ListenClientLike, Notification } from './postgres/listen-client-like.js';
 export type { PostgresWakeupOptions } from './postgres/postgres-wakeup.js';
 export { PostgresWakeup } from './postgres/postgres-wakeup.js';
+// How work is run
+export { runWork, runWorkAtOnce } from './run-work.js';
 // Capabilities
 export type { BindToDatabase, ListeningOptions, SqlDatabase } from './sql-capabilities.js';
 export { sqlCapabilities, wakeupLifecycle } from './sql-capabilities.js';
@@ -16,6 +33,7 @@ export { SqlOutboxSchema } from './sql-outbox-schema.js';
 export type { SqlOutboxStoreOptions } from './sql-outbox-store.js';
 export { SqlOutboxStore } from './sql-outbox-store.js';
 export { SqlProcessedMessages } from './sql-processed-messages.js';
-export type { SqlExecutor, SqlRecord, SqlStatement } from './sql-statement.js';
+export type { SqlExecutor, SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
+export { sqlite } from './sqlite/dialect.js';
 export type { TableOptions } from './table-name.js';
 export { TableName } from './table-name.js';

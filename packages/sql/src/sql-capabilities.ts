@@ -2,12 +2,15 @@ import {
   JobLock,
   type Lifecycle,
   OutboxDiagnostics,
+  OutboxError,
   OutboxSchema,
   OutboxWakeup,
   ProcessedMessages,
   type Provider,
   type Token,
 } from '@postcommit/core';
+import type { SqlTableOptions } from './dialect.js';
+import { postgres } from './postgres/dialect.js';
 import type { ListenClientLike } from './postgres/listen-client-like.js';
 import { PostgresWakeup } from './postgres/postgres-wakeup.js';
 import { SqlDiagnostics } from './sql-diagnostics.js';
@@ -16,13 +19,12 @@ import { SqlOutboxSchema } from './sql-outbox-schema.js';
 import type { SqlOutboxStore, SqlOutboxStoreOptions } from './sql-outbox-store.js';
 import { SqlProcessedMessages } from './sql-processed-messages.js';
 import type { SqlExecutor } from './sql-statement.js';
-import type { TableOptions } from './table-name.js';
 
 /** Where the tables are, and how to get there. */
 export interface SqlDatabase {
   // biome-ignore lint/suspicious/noExplicitAny: the transactions of every driver.
   readonly executor: SqlExecutor<any>;
-  readonly table: TableOptions;
+  readonly table: SqlTableOptions;
 }
 
 /** How a module binds a token to what is made of its database: its own dependencies are its own affair. */
@@ -39,15 +41,26 @@ export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions 
   const capabilities: Provider[] = [
     bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
     bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
-    bind(OutboxDiagnostics, ({ executor }) => new SqlDiagnostics(executor)),
+    bind(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, table)),
     bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
   ];
   if (!wakeup || !listenClient) return capabilities;
   const listening = { listenClient, ...(clock && { clock }) };
   return [
     ...capabilities,
-    bind(OutboxWakeup, ({ executor, table }) => new PostgresWakeup(executor, { ...table, ...listening })),
+    bind(OutboxWakeup, ({ executor, table }) => {
+      assertNotifies(table);
+      return new PostgresWakeup(executor, { ...table, ...listening });
+    }),
   ];
+}
+
+function assertNotifies({ dialect = postgres }: SqlTableOptions): void {
+  if (dialect.notify) return;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `listenClient is for PostgreSQL: ${dialect.name} can't wake workers, which poll there; leave it out`,
+  );
 }
 
 /** A resource that stops before the connection that the store runs on, if it is contributed after that. */

@@ -14,18 +14,17 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import { backgroundClock } from './background-clock.js';
-import type { EndState, SqlDialect, UnpublishedOutcome } from './dialect.js';
-import { duplicateIdError, idNamedBy, isUniqueViolation, missingTableError } from './driver-errors.js';
+import type { EndState, SqlDialect, SqlTableOptions, UnpublishedOutcome } from './dialect.js';
+import { duplicateIdError, idNamedBy, missingTableError } from './driver-errors.js';
+import { inPages } from './in-pages.js';
 import { KeyedClaims } from './keyed-claims.js';
 import { NotifyDebounce } from './notify-debounce.js';
 import { postgres } from './postgres/dialect.js';
 import { inPublishOrder, toOutboxRow } from './row-mapping.js';
-import type { SqlExecutor, SqlRecord, SqlStatement } from './sql-statement.js';
-import { TableName, type TableOptions } from './table-name.js';
+import type { SqlExecutor, SqlRecord, SqlStatement, SqlWork } from './sql-statement.js';
+import { TableName } from './table-name.js';
 
-export interface SqlOutboxStoreOptions extends OutboxStoreOptions, TableOptions {
-  /** Default: PostgreSQL. */
-  readonly dialect?: SqlDialect;
+export interface SqlOutboxStoreOptions extends OutboxStoreOptions, SqlTableOptions {
   /**
    * Whether an enqueue wakes workers in other processes, where the database can: by NOTIFY on PostgreSQL. Default
    * true. False where transactions that notify are a problem: PREPARE TRANSACTION refuses them, for one.
@@ -34,9 +33,6 @@ export interface SqlOutboxStoreOptions extends OutboxStoreOptions, TableOptions 
   /** For the timers of the wake-up; rows follow the database's clock. Default: the process's. */
   readonly clock?: Clock;
 }
-
-/** Rows deleted in one statement: short locks, short transactions. */
-const PURGE_PAGE = 1_000;
 
 /** The outbox on a SQL database. A driver adds how to run statements and how to tell a transaction. */
 export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
@@ -52,8 +48,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     super(options);
     this.#executor = executor;
     this.#dialect = options.dialect ?? postgres;
-    this.#table = new TableName(options);
-    this.#keyed = new KeyedClaims((claim) => this.#run(...this.#dialect.claimKeyed(this.#table, claim)));
+    this.#table = new TableName(options, this.#dialect.quote);
+    this.#keyed = new KeyedClaims((claim) => this.#run(this.#dialect.claimKeyed(this.#table, claim)));
     this.#wakesWorkers = options.wakeup ?? true;
     this.#hints = new NotifyDebounce(() => this.#notify(), options.clock ?? backgroundClock);
   }
@@ -162,10 +158,11 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   protected async insert(rows: readonly NewRow[], tx?: Tx): Promise<void> {
     const insert = this.#dialect.insert(this.#table, rows);
     try {
-      await this.#executor([this.#withHint(insert, rows)], tx);
+      await this.#executor(this.#withHint(insert, rows), tx);
     } catch (error) {
-      if (isUniqueViolation(error)) throw duplicateIdError(await this.#takenId(error, rows, tx), error);
-      throw missingTableError(error, this.#table) ?? error;
+      const fault = this.#dialect.faultOf(error);
+      if (fault === 'duplicate') throw duplicateIdError(await this.#takenId(error, rows, tx), error);
+      throw missingTableError(fault, this.#table, error) ?? error;
     }
   }
 
@@ -178,7 +175,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   }
 
   async #notify(): Promise<void> {
-    if (this.#dialect.notify) await this.#executor([this.#dialect.notify(this.#table)]);
+    if (this.#dialect.notify) await this.#executor(this.#dialect.notify(this.#table));
   }
 
   async #purge(
@@ -187,13 +184,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     { topic }: Pick<RowFilter, 'topic'> = {},
   ): Promise<number> {
     assertOlderThan(olderThan);
-    let total = 0;
-    for (let deleted = PURGE_PAGE; deleted === PURGE_PAGE; total += deleted) {
-      const page = this.#dialect.purgePage(this.#table, state, olderThan, PURGE_PAGE, topic);
-      const [record] = await this.#run(page);
-      deleted = Number(record?.deleted ?? 0);
-    }
-    return total;
+    return inPages((pageSize) =>
+      this.#run(this.#dialect.purgePage(this.#table, state, olderThan, pageSize, topic)),
+    );
   }
 
   /** Asks only where the error does not say it; the caller's transaction is aborted by now and answers nothing. */
@@ -248,11 +241,11 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return idsOf(await this.#run(this.#dialect.findReceipts(this.#table, token, missing)));
   }
 
-  async #run(...statements: SqlStatement[]): Promise<SqlRecord[]> {
+  async #run(work: SqlWork): Promise<SqlRecord[]> {
     try {
-      return await this.#executor(statements);
+      return await this.#executor(work);
     } catch (error) {
-      throw missingTableError(error, this.#table) ?? error;
+      throw missingTableError(this.#dialect.faultOf(error), this.#table, error) ?? error;
     }
   }
 }

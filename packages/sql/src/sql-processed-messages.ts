@@ -1,6 +1,9 @@
 import { ProcessedMessages } from '@postcommit/core';
+import type { ProcessedStatements, SqlTableOptions } from './dialect.js';
+import { inPages } from './in-pages.js';
+import { postgres } from './postgres/dialect.js';
 import type { SqlExecutor } from './sql-statement.js';
-import { TableName, type TableOptions } from './table-name.js';
+import { TableName } from './table-name.js';
 
 /**
  * Remembers what was processed, in the consumer's own transaction. Of two consumers at once the second waits for
@@ -8,24 +11,24 @@ import { TableName, type TableOptions } from './table-name.js';
  */
 export class SqlProcessedMessages<Tx> extends ProcessedMessages<Tx> {
   readonly #executor: SqlExecutor<Tx>;
-  readonly #table: string;
+  readonly #statements: ProcessedStatements;
+  readonly #table: TableName;
 
-  constructor(executor: SqlExecutor<Tx>, options: TableOptions = {}) {
+  constructor(executor: SqlExecutor<Tx>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
     super();
     this.#executor = executor;
-    this.#table = new TableName(options).quoted('_processed');
+    this.#statements = dialect.processed;
+    this.#table = new TableName(options, dialect.quote);
   }
 
   async processOnce(tx: Tx, consumer: string, rowId: string, handler: () => Promise<void>): Promise<boolean> {
-    const text = `insert into ${this.#table} (consumer, row_id) values ($1, $2) on conflict do nothing returning row_id`;
-    const first = await this.#executor([{ text, values: [consumer, rowId] }], tx);
+    const first = await this.#executor(this.#statements.remember(this.#table, consumer, rowId), tx);
     if (first.length === 0) return false;
     await handler();
     return true;
   }
 
-  async purge({ ageMs }: { readonly ageMs: number }): Promise<number> {
-    const text = `delete from ${this.#table} where processed_at < now() - $1::float8 * interval '1 millisecond' returning row_id`;
-    return (await this.#executor([{ text, values: [ageMs] }])).length;
+  purge({ ageMs }: { readonly ageMs: number }): Promise<number> {
+    return inPages((pageSize) => this.#executor(this.#statements.purgePage(this.#table, ageMs, pageSize)));
   }
 }

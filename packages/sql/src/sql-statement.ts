@@ -10,9 +10,18 @@ export interface SqlStatement {
 export type SqlRecord = Readonly<Record<string, unknown>>;
 
 /**
- * How statements are run: all that a store on another driver has to say.
- *
- * One statement runs on its own. Several run in one READ COMMITTED transaction, in order, and only the last one's
- * records are given. With `tx`, they run inside the caller's transaction, which is neither begun nor ended.
+ * The statements of one transaction, each made from the records of those before it. What a statement fails with is
+ * thrown where it was yielded.
  */
-export type SqlExecutor<Tx> = (statements: readonly SqlStatement[], tx?: Tx) => Promise<SqlRecord[]>;
+export type SqlSteps<Result = readonly SqlRecord[]> = Generator<SqlStatement, Result, readonly SqlRecord[]>;
+
+/** One statement, or the steps of one transaction: as a function, so that they can be taken again. */
+export type SqlWork = SqlStatement | (() => SqlSteps);
+
+/**
+ * How work is run: all that a store on another driver has to say; `runWork` takes the steps.
+ *
+ * A statement runs on its own, steps run in one READ COMMITTED transaction. With `tx`, both run inside the caller's
+ * transaction, which is neither begun nor ended.
+ */
+export type SqlExecutor<Tx> = (work: SqlWork, tx?: Tx) => Promise<SqlRecord[]>;

@@ -1,13 +1,13 @@
 import { OutboxError } from '@postcommit/core';
 
-/** PostgreSQL cuts identifiers at 63 bytes; index names are made of the table's name and a suffix. */
+/** PostgreSQL cuts identifiers at 63 bytes, MySQL refuses more than 64; index names are made of the table's name and a suffix. */
 const MAX_LENGTH = 40;
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export interface TableOptions {
   /** Default `outbox`. */
   readonly table?: string;
-  /** Default: the connection's search path. */
+  /** Default: the connection's search path; on MySQL, its database. */
   readonly schema?: string;
 }
 
@@ -15,20 +15,26 @@ export interface TableOptions {
 export class TableName {
   readonly table: string;
   readonly schema: string | undefined;
+  readonly #quote: string;
 
-  constructor({ table = 'outbox', schema }: TableOptions = {}) {
+  constructor({ table = 'outbox', schema }: TableOptions = {}, quote = '"') {
+    this.#quote = quote;
     this.table = checked(table, 'table');
     this.schema = schema === undefined ? undefined : checked(schema, 'schema');
   }
 
   /** `"app"."outbox"`; with a suffix, the name of something that belongs to the table. */
   quoted(suffix = ''): string {
-    const name = `"${this.table}${suffix}"`;
-    return this.schema === undefined ? name : `"${this.schema}".${name}`;
+    const name = this.#quoted(`${this.table}${suffix}`);
+    return this.schema === undefined ? name : `${this.#quoted(this.schema)}.${name}`;
   }
 
   toString(): string {
     return this.quoted();
+  }
+
+  #quoted(name: string): string {
+    return `${this.#quote}${name}${this.#quote}`;
   }
 }
 

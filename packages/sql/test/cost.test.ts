@@ -5,7 +5,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
 import { type CountingPool, countingPool } from './counting-pool.js';
 import { usePostgres } from './postgres-fixture.js';
-import { claimOf, TABLE } from './sql-session.js';
+import { claimOf, statementsOf, TABLE } from './sql-session.js';
 
 const fixture = usePostgres();
 const COUNT = 1_000;
@@ -161,9 +161,8 @@ describe('what a message writes', () => {
       ...(key && { key: key(index) }),
     }));
   const keyedClaim = (): SqlStatement => {
-    const [, take] = postgres.claimKeyed(
-      TABLE,
-      claimOf({ limit: COUNT, perKey: COUNT, window: 2 * COUNT, token }),
+    const [, take] = statementsOf(
+      postgres.claimKeyed(TABLE, claimOf({ limit: COUNT, perKey: COUNT, window: 2 * COUNT, token })),
     );
     if (!take) throw new Error('a keyed claim is a lock and a claim');
     return take;

@@ -1,9 +1,9 @@
 import { OutboxError } from '@postcommit/core';
-import { TableName } from '@postcommit/sql';
+import { postgres, TableName } from '@postcommit/sql';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
-import { idNamedBy, isUniqueViolation, missingTableError } from '../src/driver-errors.js';
+import { idNamedBy, missingTableError } from '../src/driver-errors.js';
 import { usePostgres } from './postgres-fixture.js';
 import { newRow } from './sql-session.js';
 
@@ -26,7 +26,7 @@ describe('a unique violation', () => {
     ],
     ['a wrapper with a cause', new Error('wrapped', { cause: { code: '23505', detail } })],
   ])('is recognised, and the id that is taken: %s', (_, error) => {
-    expect(isUniqueViolation(error)).toBe(true);
+    expect(postgres.faultOf(error)).toBe('duplicate');
     expect(idNamedBy(error, rows)).toBe('m2');
   });
 
@@ -38,30 +38,33 @@ describe('a unique violation', () => {
   it.each([undefined, null, 'text', new Error('x'), { code: '40001' }, { code: 23505 }])(
     'is not %s',
     (error) => {
-      expect(isUniqueViolation(error)).toBe(false);
+      expect(postgres.faultOf(error)).toBeUndefined();
     },
   );
 
   it('an error that wraps itself ends', () => {
     const error: { cause?: unknown } = {};
     error.cause = error;
-    expect(isUniqueViolation(error)).toBe(false);
+    expect(postgres.faultOf(error)).toBeUndefined();
   });
 });
 
 describe('missingTableError', () => {
   it('says which command helps', () => {
-    const error = missingTableError({ code: '42P01' }, table);
+    const cause = { code: '42P01' };
+    const error = missingTableError(postgres.faultOf(cause), table, cause);
     expect(error).toBeInstanceOf(OutboxError);
     expect(error).toMatchObject({
       code: 'SCHEMA_OUTDATED',
       message: expect.stringMatching(/does not exist.*outbox:migrate/),
+      cause,
     });
-    expect(missingTableError({ code: '42703' }, table)?.message).toContain('lacks a column');
+    const fault = postgres.faultOf({ code: '42703' });
+    expect(missingTableError(fault, table, undefined)?.message).toContain('lacks a column');
   });
 
   it.each(['40001', '40P01', '57P01', '08006'])('leaves %s alone', (code) => {
-    expect(missingTableError({ code }, table)).toBeUndefined();
+    expect(missingTableError(postgres.faultOf({ code }), table, undefined)).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
 import { postgres, type SqlStatement } from '@postcommit/sql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ensureSchema, type PostgresFixture, usePostgres } from './postgres-fixture.js';
-import { claimOf, TABLE } from './sql-session.js';
+import { claimOf, statementsOf, TABLE } from './sql-session.js';
 
 const DISPATCHED = 200_000;
 const UNKEYED = 3_000;
@@ -55,7 +55,9 @@ async function fill({ pool }: PostgresFixture): Promise<void> {
 }
 
 const keyedClaim = (limit = LIMIT): SqlStatement => {
-  const [, take] = postgres.claimKeyed(TABLE, claimOf({ limit, perKey: limit, window: WINDOW }));
+  const [, take] = statementsOf(
+    postgres.claimKeyed(TABLE, claimOf({ limit, perKey: limit, window: WINDOW })),
+  );
   if (!take) throw new Error('a keyed claim is a lock and a claim');
   return take;
 };

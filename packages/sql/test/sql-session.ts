@@ -3,60 +3,134 @@ import type { NewRow } from '@postcommit/core';
 import {
   type Claim,
   type KeyedClaim,
-  postgres,
+  runWork,
+  type SqlDialect,
   type SqlRecord,
   type SqlStatement,
+  type SqlSteps,
+  type SqlWork,
   TableName,
 } from '@postcommit/sql';
-import pg from 'pg';
-import type { PostgresFixture } from './postgres-fixture.js';
 
+/** As PostgreSQL quotes it; a fixture has its own. */
 export const TABLE = new TableName();
 const HOUR_MS = 3_600_000;
 const MAX_POLLS = 2_000;
 
 /** One database session whose transactions the test begins and ends itself. */
-export class SqlSession {
-  readonly #client: pg.Client;
-  readonly pid: number;
+export abstract class SqlSession {
+  readonly #dialect: SqlDialect;
+  #isOpen = false;
 
-  private constructor(client: pg.Client, pid: number) {
-    this.#client = client;
-    this.pid = pid;
+  constructor(dialect: SqlDialect) {
+    this.#dialect = dialect;
   }
 
-  static async connect(url: string, settings = ''): Promise<SqlSession> {
-    const client = new pg.Client({ connectionString: url, options: settings });
-    // A server that cuts the session off is what some tests are about.
-    client.on('error', () => {});
-    await client.connect();
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    return new SqlSession(client, rows[0]?.pid ?? 0);
-  }
+  abstract query(statement: SqlStatement): Promise<SqlRecord[]>;
 
-  async run({ text, values }: SqlStatement): Promise<SqlRecord[]> {
-    return (await this.#client.query(text, [...values])).rows;
+  /** Whether it waits for a lock that another session holds, by the server's account. */
+  abstract isBlocked(): Promise<boolean>;
+
+  /** Ends it from outside, as when its process dies; resolves when the server has undone what was open. */
+  abstract kill(): Promise<void>;
+
+  abstract end(): Promise<void>;
+
+  /** As an executor does: in the transaction that is open here, else steps have one of their own. */
+  async run(work: SqlWork): Promise<SqlRecord[]> {
+    if (this.#isOpen || typeof work !== 'function') return this.#take(work);
+    await this.begin();
+    try {
+      const records = await this.#take(work);
+      await this.commit();
+      return records;
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
   }
 
   sql(text: string, values: unknown[] = []): Promise<SqlRecord[]> {
-    return this.run({ text, values });
+    return this.query({ text, values });
   }
 
+  /** As the store begins its own transactions. */
   async begin(): Promise<void> {
-    await this.sql('begin isolation level read committed');
+    await this.#begin(...this.#dialect.begin);
   }
 
-  async commit(): Promise<void> {
-    await this.sql('commit');
+  /** As an application does that sets nothing. */
+  async beginByDefault(): Promise<void> {
+    await this.#begin('begin');
   }
 
-  async rollback(): Promise<void> {
-    await this.sql('rollback');
+  commit(): Promise<void> {
+    return this.#end('commit');
   }
 
-  end(): Promise<void> {
-    return this.#client.end();
+  rollback(): Promise<void> {
+    return this.#end('rollback');
   }
+
+  async #begin(...texts: readonly string[]): Promise<void> {
+    this.#isOpen = true;
+    for (const text of texts) await this.sql(text);
+  }
+
+  async #end(text: 'commit' | 'rollback'): Promise<void> {
+    this.#isOpen = false;
+    await this.sql(text);
+  }
+
+  #take(work: SqlWork): Promise<SqlRecord[]> {
+    return runWork(work, (statement) => this.query(statement));
+  }
+}
+
+/** Work in hand, to be taken step by step, with whatever the test does in between. */
+export class WorkInSteps {
+  readonly #session: SqlSession;
+  readonly #steps: SqlSteps;
+  #step: ReturnType<SqlSteps['next']>;
+
+  constructor(session: SqlSession, work: SqlWork) {
+    this.#session = session;
+    this.#steps = (typeof work === 'function' ? work : () => only(work))();
+    this.#step = this.#steps.next();
+  }
+
+  get isDone(): boolean {
+    return this.#step.done === true;
+  }
+
+  /** What the last step gave. */
+  get records(): readonly SqlRecord[] {
+    if (!this.#step.done) throw new Error('there are more steps');
+    return this.#step.value;
+  }
+
+  async next(): Promise<void> {
+    if (this.#step.done) throw new Error('there are no more steps');
+    this.#step = this.#steps.next(await this.#session.query(this.#step.value));
+  }
+
+  async rest(): Promise<readonly SqlRecord[]> {
+    while (!this.isDone) await this.next();
+    return this.records;
+  }
+}
+
+/** The statements of steps that do not look at what came before; nothing runs. */
+export function statementsOf(work: SqlWork): SqlStatement[] {
+  if (typeof work !== 'function') return [work];
+  const steps = work();
+  const statements: SqlStatement[] = [];
+  for (let step = steps.next(); !step.done; step = steps.next([])) statements.push(step.value);
+  return statements;
+}
+
+function* only(statement: SqlStatement): SqlSteps {
+  return yield statement;
 }
 
 /** The rows of a claim, without the record that carries only what the claim saw. */
@@ -84,17 +158,8 @@ export function newRow(id: string, key?: string): NewRow {
   return { id, topic: 't', payload: '{}', ...(key !== undefined && { key }) };
 }
 
-export function insertRows(rows: readonly NewRow[]): SqlStatement {
-  return postgres.insert(TABLE, rows);
-}
-
-/** Resolves when the session waits for a lock that another one holds; polls the server's lock table, bounded. */
-export async function untilBlocked(fixture: PostgresFixture, session: SqlSession): Promise<void> {
-  for (let poll = 0; poll < MAX_POLLS; poll++) {
-    const [record] = await fixture.query('select cardinality(pg_blocking_pids($1)) > 0 as blocked', [
-      session.pid,
-    ]);
-    if (record?.blocked === true) return;
-  }
-  throw new Error(`session ${session.pid} never waited for a lock`);
+/** Resolves when the session waits for a lock that another one holds; asks the server, bounded. */
+export async function untilBlocked(session: Pick<SqlSession, 'isBlocked'>): Promise<void> {
+  for (let poll = 0; poll < MAX_POLLS; poll++) if (await session.isBlocked()) return;
+  throw new Error('the session never waited for a lock');
 }

@@ -1,24 +1,24 @@
-import type { SqlExecutor, SqlRecord, SqlStatement } from '@postcommit/sql';
+import { postgres, runWork, type SqlExecutor, type SqlRecord, type SqlStatement, type SqlWork } from '@postcommit/sql';
 import type { PgClientLike, PgPoolClientLike, PgPoolLike } from './pg-client-like.js';
 import { type PgQuery, PreparedStatements } from './prepared-statements.js';
 
 /** Runs statements on a pool, or on the client of the caller's transaction. */
 export function pgExecutor(pool: PgPoolLike): SqlExecutor<PgClientLike> {
   const prepared = new PreparedStatements();
-  return async (statements, tx) => {
+  return async (work, tx) => {
     // Not prepared: where that fails, it would take the caller's transaction along.
-    if (tx) return runAll(({ text, values }) => tx.query(text, [...values]), statements);
-    return prepared.run((toQuery) =>
-      statements.length > 1
-        ? inTransaction(pool, statements, toQuery)
-        : runAll((statement) => pool.query(toQuery(statement)), statements),
+    if (tx) return runWork(work, async ({ text, values }) => (await tx.query(text, [...values])).rows);
+    return prepared.run(async (toQuery) =>
+      typeof work === 'function'
+        ? inTransaction(pool, work, toQuery)
+        : (await pool.query(toQuery(work))).rows,
     );
   };
 }
 
 async function inTransaction(
   pool: PgPoolLike,
-  statements: readonly SqlStatement[],
+  work: SqlWork,
   toQuery: (statement: SqlStatement) => PgQuery,
 ): Promise<SqlRecord[]> {
   const client = await pool.connect();
@@ -26,8 +26,8 @@ async function inTransaction(
   // wrong reaches us through the next query too.
   client.on('error', ignore);
   try {
-    await client.query('begin isolation level read committed');
-    const records = await runAll((statement) => client.query(toQuery(statement)), statements);
+    for (const text of postgres.begin) await client.query(text);
+    const records = await runWork(work, async (statement) => (await client.query(toQuery(statement))).rows);
     await client.query('commit');
     release(client);
     return records;
@@ -53,12 +53,3 @@ function release(client: PgPoolClientLike, isBroken = false): void {
 }
 
 function ignore(): void {}
-
-async function runAll(
-  run: (statement: SqlStatement) => Promise<{ rows: SqlRecord[] }>,
-  statements: readonly SqlStatement[],
-): Promise<SqlRecord[]> {
-  let rows: SqlRecord[] = [];
-  for (const statement of statements) rows = (await run(statement)).rows;
-  return rows;
-}

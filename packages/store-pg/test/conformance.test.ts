@@ -1,7 +1,8 @@
 import { describeOutboxStore } from '@postcommit/store-testkit';
-import { postgresHarness, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { storeHarness } from '../../sql/test/sql-fixture.js';
 import { pgStores } from './pg-stores.js';
 
 const fixture = usePostgres();
 
-describeOutboxStore('PgOutboxStore', postgresHarness(fixture, pgStores));
+describeOutboxStore('PgOutboxStore', storeHarness(fixture, pgStores));

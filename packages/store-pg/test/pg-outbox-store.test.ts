@@ -4,6 +4,7 @@ import { OutboxPgModule, type PgClientLike, PgOutboxStore, pgExecutor } from '@p
 import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { statementsOf } from '../../sql/test/sql-session.js';
 
 const fixture = usePostgres();
 const entry = { id: 'm1', topic: 'order.paid', payload: { id: 1 } };
@@ -98,9 +99,9 @@ describe('a claim whose answer never comes', () => {
   class DeafStore extends SqlOutboxStore<PgClientLike> {
     constructor(lostAnswer: Error) {
       const executor = pgExecutor(fixture.pool);
-      super(async (statements, tx) => {
-        const records = await executor(statements, tx);
-        if (statements.some(({ text }) => text.includes('claimed_at ='))) throw lostAnswer;
+      super(async (work, tx) => {
+        const records = await executor(work, tx);
+        if (statementsOf(work).some(({ text }) => text.includes('claimed_at ='))) throw lostAnswer;
         return records;
       });
     }

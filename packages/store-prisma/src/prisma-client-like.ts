@@ -7,17 +7,19 @@ export interface PrismaTransactionLike {
 
 /** The methods of a generated client that we call: a client of any schema fits, extended or not. */
 export interface PrismaClientLike {
-  // The promises are Prisma's own, which start nothing until they are awaited, and which only its client can make.
-  // biome-ignore lint/suspicious/noExplicitAny: a generated client takes its own promise type only.
+  // biome-ignore lint/suspicious/noExplicitAny: a generated client gives its own promise type.
   $queryRawUnsafe(query: string, ...values: unknown[]): any;
-  // biome-ignore lint/suspicious/noExplicitAny: likewise.
-  $transaction(queries: any[], options: PrismaBatchOptions): Promise<unknown[]>;
+  $transaction<Result>(
+    // biome-ignore lint/suspicious/noExplicitAny: the handle of every client is a type of its own.
+    run: (tx: any) => Promise<Result>,
+    options: PrismaTransactionOptions,
+  ): Promise<Result>;
   $connect(): Promise<void>;
   $disconnect(): Promise<void>;
 }
 
-/** How a list of statements is run as one transaction. */
-export interface PrismaBatchOptions {
+/** How several statements are run as one transaction. */
+export interface PrismaTransactionOptions {
   readonly isolationLevel: 'ReadCommitted';
   readonly maxWait: number;
   readonly timeout: number;

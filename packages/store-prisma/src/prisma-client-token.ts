@@ -1,5 +1,5 @@
 import { nameToken } from '@postcommit/core';
-import type { PrismaBatchOptions, PrismaClientLike } from './prisma-client-like.js';
+import type { PrismaTransactionOptions, PrismaClientLike } from './prisma-client-like.js';
 
 /**
  * The token of the application's Prisma client. A generated client is a type of your own, which no library can
@@ -12,8 +12,11 @@ export abstract class PrismaClientToken implements PrismaClientLike {
 
   // biome-ignore lint/suspicious/noExplicitAny: as PrismaClientLike says.
   abstract $queryRawUnsafe(query: string, ...values: unknown[]): any;
-  // biome-ignore lint/suspicious/noExplicitAny: as PrismaClientLike says.
-  abstract $transaction(queries: any[], options: PrismaBatchOptions): Promise<unknown[]>;
+  abstract $transaction<Result>(
+    // biome-ignore lint/suspicious/noExplicitAny: likewise.
+    run: (tx: any) => Promise<Result>,
+    options: PrismaTransactionOptions,
+  ): Promise<Result>;
   abstract $connect(): Promise<void>;
   abstract $disconnect(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { OutboxError } from '@postcommit/core';
-import type { SqlExecutor, SqlRecord, SqlStatement } from '@postcommit/sql';
-import type { PrismaBatchOptions, PrismaClientLike, PrismaTransactionLike } from './prisma-client-like.js';
+import { runWork, type SqlExecutor, type SqlRecord, type SqlWork } from '@postcommit/sql';
+import type { PrismaClientLike, PrismaTransactionLike, PrismaTransactionOptions } from './prisma-client-like.js';
 
 /** Prisma's code for a transaction that was committed, rolled back or cut off. */
 const TRANSACTION_CLOSED = 'P2028';
@@ -9,7 +9,7 @@ const TRANSACTION_CLOSED = 'P2028';
  * Prisma gives up on a transaction after 5 seconds by default: a schema upgrade of a large table takes longer, and
  * a claim that waits for its turn is bounded by the server.
  */
-const BATCH: PrismaBatchOptions = {
+const TRANSACTION: PrismaTransactionOptions = {
   isolationLevel: 'ReadCommitted',
   maxWait: 30_000,
   timeout: 3_600_000,
@@ -17,28 +17,23 @@ const BATCH: PrismaBatchOptions = {
 
 /** Runs statements on a client, or on the handle of the caller's transaction. */
 export function prismaExecutor(client: PrismaClientLike): SqlExecutor<PrismaTransactionLike> {
-  return async (statements, tx) => {
-    if (tx) return runInTransaction(tx, statements);
-    const [only, ...more] = statements;
-    if (!only) return [];
-    if (more.length === 0) return client.$queryRawUnsafe(only.text, ...only.values);
-    const queries = statements.map(({ text, values }) => client.$queryRawUnsafe(text, ...values));
-    const results = await client.$transaction(queries, BATCH);
-    return results.at(-1) as SqlRecord[];
+  return async (work, tx) => {
+    if (tx) return runInTransaction(tx, work);
+    if (typeof work !== 'function') return client.$queryRawUnsafe(work.text, ...work.values);
+    return client.$transaction((own: PrismaTransactionLike) => runOn(own, work), TRANSACTION);
   };
 }
 
-async function runInTransaction(
-  tx: PrismaTransactionLike,
-  statements: readonly SqlStatement[],
-): Promise<SqlRecord[]> {
-  let records: unknown = [];
+async function runInTransaction(tx: PrismaTransactionLike, work: SqlWork): Promise<SqlRecord[]> {
   try {
-    for (const { text, values } of statements) records = await tx.$queryRawUnsafe(text, ...values);
+    return await runOn(tx, work);
   } catch (error) {
     throw closedTransactionError(error) ?? error;
   }
-  return records as SqlRecord[];
+}
+
+function runOn(tx: PrismaTransactionLike, work: SqlWork): Promise<SqlRecord[]> {
+  return runWork(work, async ({ text, values }) => (await tx.$queryRawUnsafe(text, ...values)) as SqlRecord[]);
 }
 
 /** The client knows it without a round trip, but says so only when it is asked to run something. */

@@ -1,8 +1,9 @@
 import { describeOutboxStore } from '@postcommit/store-testkit';
-import { postgresHarness, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { storeHarness } from '../../sql/test/sql-fixture.js';
 import { prismaStores, usePrisma } from './prisma-stores.js';
 
 const fixture = usePostgres();
 const prisma = usePrisma(fixture);
 
-describeOutboxStore('PrismaOutboxStore', postgresHarness(fixture, prismaStores(prisma)));
+describeOutboxStore('PrismaOutboxStore', storeHarness(fixture, prismaStores(prisma)));

@@ -1,4 +1,4 @@
-import type { SqlStatement } from '@postcommit/sql';
+import type { SqlRecord, SqlStatement, SqlSteps } from '@postcommit/sql';
 import { prismaExecutor } from '@postcommit/store-prisma';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { describe, expect, it, vi } from 'vitest';
@@ -15,6 +15,14 @@ function sql(text: string, ...values: unknown[]): SqlStatement {
   return { text, values };
 }
 
+function steps(...statements: SqlStatement[]): () => SqlSteps {
+  return function* () {
+    let records: readonly SqlRecord[] = [];
+    for (const statement of statements) records = yield statement;
+    return records;
+  };
+}
+
 describe('prismaExecutor', () => {
   it.each([
     ['$1::varchar[]', ['a', `"b", \\ 'c' {}`, '', 'ü€𝄞']],
@@ -29,27 +37,26 @@ describe('prismaExecutor', () => {
     ['$1::bigint::text', '9007199254740993'],
     ["$1::json->>'a'", '{"a":"1"}', '1'],
   ])('passes a value as %s: %j', async (expression, value, expected: unknown = value) => {
-    const records = await prismaExecutor(prisma.client)([sql(`select ${expression} as value`, value)]);
+    const records = await prismaExecutor(prisma.client)(sql(`select ${expression} as value`, value));
     expect(records).toEqual([{ value: expected }]);
   });
 
-  it('runs statements without a result, on the client, in a batch and in a transaction', async () => {
+  it('runs statements without a result, on the client, in steps and in a transaction', async () => {
     const executor = prismaExecutor(prisma.client);
-    expect(await executor([])).toEqual([]);
-    expect(await executor([sql('create table made (id int)')])).toEqual([]);
-    const change = [sql('alter table made add column name text'), sql("comment on table made is 'x'")];
+    expect(await executor(steps())).toEqual([]);
+    expect(await executor(sql('create table made (id int)'))).toEqual([]);
+    const change = steps(sql('alter table made add column name text'), sql("comment on table made is 'x'"));
     expect(await executor(change)).toEqual([]);
     const { tx, commit } = await openTransaction(prisma.client);
-    expect(await executor([sql('insert into made values ($1::int)', 1)], tx)).toEqual([]);
+    expect(await executor(sql('insert into made values ($1::int)', 1), tx)).toEqual([]);
     await commit();
-    expect(await executor([sql('update made set name = $1', 'y'), sql('select * from made')])).toEqual([
-      { id: 1, name: 'y' },
-    ]);
+    const named = steps(sql('update made set name = $1', 'y'), sql('select * from made'));
+    expect(await executor(named)).toEqual([{ id: 1, name: 'y' }]);
   });
 
   it('runs several statements all or none', async () => {
     const insert = sql('insert into notes values (1)');
-    await expect(prismaExecutor(prisma.client)([insert, insert])).rejects.toThrow('duplicate key');
+    await expect(prismaExecutor(prisma.client)(steps(insert, insert))).rejects.toThrow('duplicate key');
     expect(await fixture.query('select id from notes')).toEqual([]);
   });
 
@@ -59,10 +66,9 @@ describe('prismaExecutor', () => {
       transactionOptions: { isolationLevel: 'Serializable', timeout: 1, maxWait: 1 },
     });
     const transaction = vi.spyOn(client, '$transaction');
-    const records = await prismaExecutor(client)([
-      sql('select 1 as one'),
-      sql("select current_setting('transaction_isolation') as level"),
-    ]);
+    const records = await prismaExecutor(client)(
+      steps(sql('select 1 as one'), sql("select current_setting('transaction_isolation') as level")),
+    );
     await client.$disconnect();
     expect(records).toEqual([{ level: 'read committed' }]);
     const [, options] = transaction.mock.calls[0] ?? [];

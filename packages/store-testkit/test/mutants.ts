@@ -122,6 +122,17 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
+    'retakes a row of a key together with rows of other keys',
+    'a retaken row of a key comes without rows of other keys beside it',
+    class extends BrokenStore {
+      override async fetchPending(limit: number): Promise<OutboxRow[]> {
+        const rows = await super.fetchPending(limit);
+        const isRetakenOfKey = rows.some(({ retakes, key }) => retakes > 0 && key !== undefined);
+        return isRetakenOfKey ? [...rows, ...(await super.fetchPending(limit))] : rows;
+      }
+    },
+  ),
+  mutant(
     'counts a retaken claim as an attempt',
     'a retaken claim counts as a retake, not as an attempt',
     class extends BrokenStore {

@@ -1,7 +1,10 @@
+export type { OutboxEntitiesOptions } from './outbox-entities.js';
+export { outboxEntitiesFor } from './outbox-entities.js';
 export type { OutboxLockRecord, OutboxProcessedRecord, OutboxRecord } from './outbox-entity.js';
-export { OutboxEntity, outboxEntities, outboxEntitiesFor, outboxEntity } from './outbox-entity.js';
+export { OutboxEntity, outboxEntities, outboxEntity } from './outbox-entity.js';
 export type { OutboxTypeormModuleOptions } from './outbox-typeorm-module.js';
 export { OutboxTypeormModule } from './outbox-typeorm-module.js';
-export { typeormExecutor } from './typeorm-executor.js';
+export type { OutboxDataSourceType, TypeormDatabaseOptions } from './typeorm-database.js';
+export { typeormDatabase } from './typeorm-database.js';
 export type { TypeormOutboxStoreOptions } from './typeorm-outbox-store.js';
 export { TypeormOutboxStore } from './typeorm-outbox-store.js';

@@ -48,7 +48,7 @@ const ENTITY_NAMES = { '': 'Outbox', _locks: 'OutboxLock', _processed: 'OutboxPr
 const PENDING = 'dispatched_at is null and dead_at is null';
 
 /**
- * The outbox table, column by column as `OutboxSchema` makes it: `synchronize` and generated migrations drop what
+ * The outbox table on PostgreSQL, column by column as `OutboxSchema` makes it: `synchronize` and generated migrations drop what
  * an entity does not name, so this names everything.
  */
 export function outboxEntity(options: TableOptions = {}): EntitySchema<OutboxRecord> {
@@ -132,15 +132,15 @@ export function outboxProcessedEntity(options: TableOptions = {}): EntitySchema<
   });
 }
 
-/** All three tables, for `entities` of a data source. */
-export function outboxEntitiesFor(options: TableOptions = {}): EntitySchema[] {
+/** All three tables. */
+export function postgresEntities(options: TableOptions = {}): EntitySchema[] {
   return [outboxEntity(options), outboxLocksEntity(options), outboxProcessedEntity(options)];
 }
 
-/** The table under its default name. */
+/** The table under its default name, on PostgreSQL. */
 export const OutboxEntity: EntitySchema<OutboxRecord> = outboxEntity();
 
-/** All three tables under their default names: `entities: [Order, ...outboxEntities]`. */
+/** All three tables under their default names, on PostgreSQL: `entities: [Order, ...outboxEntities]`. */
 export const outboxEntities: readonly EntitySchema[] = [
   OutboxEntity,
   outboxLocksEntity(),
@@ -148,7 +148,7 @@ export const outboxEntities: readonly EntitySchema[] = [
 ];
 
 /** Entities of one data source must differ in name, so those of another table carry its name. */
-function placeOf(
+export function placeOf(
   options: TableOptions,
   suffix: keyof typeof ENTITY_NAMES = '',
 ): { table: string; name: string; tableName: string; schema?: string } {

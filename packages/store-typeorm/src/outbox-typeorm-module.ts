@@ -4,14 +4,15 @@ import {
   type Lifecycle,
   Lifecycles,
   type Module,
+  OutboxError,
   OutboxStore,
   provideFactory,
 } from '@postcommit/core';
-import { type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
+import { type ListenClientLike, sqlCapabilities, type TableOptions, wakeupLifecycle } from '@postcommit/sql';
 import { DataSource, type EntitySchema } from 'typeorm';
-import { outboxEntitiesFor } from './outbox-entity.js';
-import { typeormExecutor } from './typeorm-executor.js';
-import { TypeormOutboxStore, type TypeormOutboxStoreOptions, tableOf } from './typeorm-outbox-store.js';
+import { outboxEntitiesFor } from './outbox-entities.js';
+import { type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
+import { TypeormOutboxStore, type TypeormOutboxStoreOptions } from './typeorm-outbox-store.js';
 
 export interface OutboxTypeormModuleOptions extends Omit<TypeormOutboxStoreOptions, 'pipeline'> {
   /**
@@ -19,6 +20,8 @@ export interface OutboxTypeormModuleOptions extends Omit<TypeormOutboxStoreOptio
    * `app.start()` does that, and `app.stop()` then destroys it.
    */
   readonly dataSource: DataSource | ((entities: EntitySchema[]) => DataSource);
+  /** Of the data source that a function makes: its entities are made before it. Default `postgres`. */
+  readonly type?: OutboxDataSourceType;
   /**
    * Makes the connection on which a worker listens, each time one is needed: `() => new pg.Client({ connectionString })`,
    * to the server itself, not through a transaction pooler. It is closed here. Without it a worker polls.
@@ -36,12 +39,12 @@ export interface OutboxTypeormModuleOptions extends Omit<TypeormOutboxStoreOptio
  * });
  */
 export const OutboxTypeormModule = {
-  forRoot({ dataSource, listenClient, ...options }: OutboxTypeormModuleOptions): Module {
+  forRoot({ dataSource, type, listenClient, ...options }: OutboxTypeormModuleOptions): Module {
     return {
       name: 'OutboxTypeormModule',
       provides: [
         provideFactory(DataSource, [], () =>
-          typeof dataSource === 'function' ? dataSource(outboxEntitiesFor(options)) : dataSource,
+          typeof dataSource === 'function' ? withEntities(dataSource, type, options) : dataSource,
         ),
         provideFactory(
           TypeormOutboxStore,
@@ -51,9 +54,7 @@ export const OutboxTypeormModule = {
         { provide: OutboxStore, useExisting: TypeormOutboxStore },
         ...sqlCapabilities(
           (token, make) =>
-            provideFactory(token, [DataSource], (source) =>
-              make({ executor: typeormExecutor(source), table: tableOf(source, options) }),
-            ),
+            provideFactory(token, [DataSource], (source) => make(typeormDatabase(source, options))),
           { ...options, listenClient },
         ),
       ],
@@ -65,6 +66,21 @@ export const OutboxTypeormModule = {
     };
   },
 };
+
+/** Entities of another database fail late, and not by a name that tells why. */
+function withEntities(
+  make: (entities: EntitySchema[]) => DataSource,
+  type: OutboxDataSourceType = 'postgres',
+  place: TableOptions,
+): DataSource {
+  const dataSource = make(outboxEntitiesFor({ ...place, type }));
+  const made = dataSource.options.type;
+  if (made === type) return dataSource;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `the function made a data source of type '${made}', but was handed entities for '${type}': give OutboxTypeormModule.forRoot the option type: '${made}'`,
+  );
+}
 
 /** Closes only what it opened. */
 function dataSourceLifecycle(dataSource: DataSource): Lifecycle {

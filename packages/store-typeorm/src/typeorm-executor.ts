@@ -1,16 +1,26 @@
-import type { SqlExecutor, SqlRecord, SqlStatement } from '@postcommit/sql';
+import {
+  postgres,
+  runWork,
+  type SqlDialect,
+  type SqlExecutor,
+  type SqlRecord,
+  type SqlWork,
+} from '@postcommit/sql';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { transactionOf } from './typeorm-transaction.js';
 
-/** Runs statements on a data source, or on the connection of the caller's transaction. */
-export function typeormExecutor(dataSource: DataSource): SqlExecutor<EntityManager> {
-  return async (statements, tx) => {
-    if (tx) return runAll(transactionOf(tx), statements);
+/** Runs work on a pool of connections, or on the connection of the caller's transaction. */
+export function typeormExecutor(
+  dataSource: DataSource,
+  { begin }: Pick<SqlDialect, 'begin'> = postgres,
+): SqlExecutor<EntityManager> {
+  return async (work, tx) => {
+    if (tx) return runOn(transactionOf(tx), work);
     const queryRunner = dataSource.createQueryRunner();
     try {
-      return statements.length > 1
-        ? await inTransaction(queryRunner, statements)
-        : await runAll(queryRunner, statements);
+      return await (typeof work === 'function'
+        ? inTransaction(queryRunner, begin, work)
+        : runOn(queryRunner, work));
     } finally {
       await queryRunner.release();
     }
@@ -20,11 +30,12 @@ export function typeormExecutor(dataSource: DataSource): SqlExecutor<EntityManag
 /** Not `startTransaction`: that sends the isolation level in a round trip of its own. */
 async function inTransaction(
   queryRunner: QueryRunner,
-  statements: readonly SqlStatement[],
+  begin: readonly string[],
+  work: SqlWork,
 ): Promise<SqlRecord[]> {
   try {
-    await queryRunner.query('begin isolation level read committed');
-    const records = await runAll(queryRunner, statements);
+    for (const text of begin) await queryRunner.query(text);
+    const records = await runOn(queryRunner, work);
     await queryRunner.query('commit');
     return records;
   } catch (error) {
@@ -48,10 +59,9 @@ interface Closeable {
 }
 
 /** The structured result: the plain one has another shape for UPDATE and DELETE than for SELECT. */
-async function runAll(queryRunner: QueryRunner, statements: readonly SqlStatement[]): Promise<SqlRecord[]> {
-  let records: SqlRecord[] = [];
-  for (const { text, values } of statements) {
-    records = (await queryRunner.query(text, [...values], true)).records;
-  }
-  return records;
+export function runOn(queryRunner: QueryRunner, work: SqlWork): Promise<SqlRecord[]> {
+  return runWork(
+    work,
+    async ({ text, values }) => (await queryRunner.query(text, [...values], true)).records ?? [],
+  );
 }

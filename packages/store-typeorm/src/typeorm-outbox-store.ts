@@ -1,10 +1,12 @@
-import { nameToken, OutboxError } from '@postcommit/core';
-import { SqlOutboxStore, type SqlOutboxStoreOptions, type TableOptions } from '@postcommit/sql';
+import { nameToken } from '@postcommit/core';
+import { SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
 import type { DataSource, EntityManager } from 'typeorm';
-import { typeormExecutor } from './typeorm-executor.js';
+import { type TypeormDatabaseOptions, typeormDatabase } from './typeorm-database.js';
 import { transactionOf } from './typeorm-transaction.js';
 
-export type TypeormOutboxStoreOptions = Omit<SqlOutboxStoreOptions, 'dialect'>;
+export interface TypeormOutboxStoreOptions
+  extends Omit<SqlOutboxStoreOptions, 'dialect'>,
+    TypeormDatabaseOptions {}
 
 /**
  * The outbox on a TypeORM data source. `enqueueWith` takes the entity manager of your transaction: the one that
@@ -16,25 +18,11 @@ export class TypeormOutboxStore extends SqlOutboxStore<EntityManager> {
   }
 
   constructor(dataSource: DataSource, options: TypeormOutboxStoreOptions = {}) {
-    super(typeormExecutor(dataSource), { ...options, ...tableOf(dataSource, options) });
+    const { executor, table } = typeormDatabase(dataSource, options);
+    super(executor, { ...options, ...table });
   }
 
   protected assertTransaction(manager: EntityManager): void {
     transactionOf(manager);
   }
-}
-
-/**
- * Where the tables are. The entities of a data source live in its `schema`, but TypeORM leaves the search path
- * alone, so our statements have to name it.
- */
-export function tableOf({ options }: DataSource, { table, schema }: TableOptions): TableOptions {
-  if (options.type !== 'postgres') {
-    throw new OutboxError(
-      'INVALID_CONFIG',
-      `the outbox needs a data source of type 'postgres', got '${options.type}'`,
-    );
-  }
-  const usedSchema = schema ?? options.schema;
-  return { ...(table !== undefined && { table }), ...(usedSchema !== undefined && { schema: usedSchema }) };
 }

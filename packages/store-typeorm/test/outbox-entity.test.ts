@@ -4,7 +4,7 @@ import {
   outboxEntities,
   outboxEntitiesFor,
   TypeormOutboxStore,
-  typeormExecutor,
+  typeormDatabase,
 } from '@postcommit/store-typeorm';
 import { DataSource } from 'typeorm';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ describe.each([
     const entities = outboxEntitiesFor(options);
     const dataSource = new DataSource({ type: 'postgres', url: fixture.url, entities, synchronize });
     open.push(await dataSource.initialize());
-    return { dataSource, schema: new SqlOutboxSchema(typeormExecutor(dataSource), options) };
+    return { dataSource, schema: new SqlOutboxSchema(typeormDatabase(dataSource).executor, options) };
   }
 
   /** What `synchronize` would do, and a generated migration would hold. */

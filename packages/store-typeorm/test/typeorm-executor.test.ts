@@ -1,7 +1,8 @@
-import { typeormExecutor } from '@postcommit/store-typeorm';
+import type { SqlRecord, SqlSteps, SqlWork } from '@postcommit/sql';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { typeormExecutor } from '../src/typeorm-executor.js';
 
 const fixture = usePostgres((postgres) => postgres.query('create table numbers (n int)').then(() => {}));
 let dataSource: DataSource;
@@ -22,7 +23,21 @@ beforeEach(async () => {
 });
 
 function run(...texts: string[]): Promise<unknown> {
-  return typeormExecutor(dataSource)(texts.map((text) => ({ text, values: [] })));
+  return typeormExecutor(dataSource)(workOf(texts));
+}
+
+// biome-ignore lint/correctness/useYield: work may have nothing to do.
+function* noSteps(): SqlSteps {
+  return [];
+}
+
+function workOf([only = '', ...more]: string[]): SqlWork {
+  if (more.length === 0) return { text: only, values: [] };
+  return function* () {
+    let records: readonly SqlRecord[] = [];
+    for (const text of [only, ...more]) records = yield { text, values: [] };
+    return records;
+  };
 }
 
 describe('typeormExecutor', () => {
@@ -41,7 +56,7 @@ describe('typeormExecutor', () => {
   it('gives no records where there are none', async () => {
     expect(await run('delete from numbers')).toEqual([]);
     expect(await run('create table if not exists numbers (n int)')).toEqual([]);
-    expect(await run()).toEqual([]);
+    expect(await typeormExecutor(dataSource)(noSteps)).toEqual([]);
   });
 
   it('runs several statements in one READ COMMITTED transaction and gives the records of the last', async () => {
@@ -80,8 +95,7 @@ describe('typeormExecutor', () => {
         release: async () => {},
       }),
     } as unknown as DataSource;
-    const statement = { text: 'select 1', values: [] };
-    await expect(typeormExecutor(broken)([statement, statement])).rejects.toThrow('no answer');
+    await expect(typeormExecutor(broken)(workOf(['select 1', 'select 1']))).rejects.toThrow('no answer');
     expect(ended.count).toBe(1);
   });
 });

@@ -1,12 +1,12 @@
 import { TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
 import { afterAll, beforeAll } from 'vitest';
-import type { PostgresFixture, PostgresStores } from '../../sql/test/postgres-fixture.js';
+import type { SqlFixture, SqlStores } from '../../sql/test/sql-fixture.js';
 
 /** A data source on the fixture's database, open while the tests of a file run; use it inside tests only. */
 export function useDataSource(
-  fixture: PostgresFixture,
-  options: Pick<DataSourceOptions, 'entities'> = {},
+  fixture: { readonly url: string },
+  options: Pick<DataSourceOptions, 'entities'> & { readonly type?: 'postgres' | 'mysql' } = {},
 ): { readonly dataSource: DataSource } {
   let dataSource: DataSource | undefined;
   beforeAll(async () => {
@@ -21,7 +21,9 @@ export function useDataSource(
   };
 }
 
-export function typeormStores(source: { readonly dataSource: DataSource }): PostgresStores<EntityManager> {
+export function typeormStores(source: {
+  readonly dataSource: DataSource;
+}): SqlStores<SqlFixture, EntityManager> {
   return {
     createStore: (_fixture, options) => new TypeormOutboxStore(source.dataSource, options),
     begin: async () => {

@@ -1,4 +1,5 @@
-import type { SqlRecord } from '../sql-statement.js';
+import type { Difference } from '../dialect.js';
+import type { SqlRecord, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import {
   CHECKS,
@@ -6,18 +7,12 @@ import {
   type ColumnSpec,
   createIndex,
   createStatements,
+  describeTable,
   INDEXES,
   type IndexSpec,
   STORAGE,
   storage,
 } from './schema.js';
-
-/** A difference between the table and what the store needs, with the statements that mend it. */
-export interface Difference {
-  readonly level: 'required' | 'tuning';
-  readonly problem: string;
-  readonly statements: readonly string[];
-}
 
 interface Column {
   readonly name: string;
@@ -45,8 +40,12 @@ interface Constraint {
 /** A claim changes these: an index with one of them makes every claim write every index. */
 const CLAIM_COLUMNS = ['claim_token', 'claimed_at', 'claimed_until', 'retakes'];
 
+export function* compare(table: TableName): SqlSteps<Difference[]> {
+  return schemaDifferences(table, yield describeTable(table));
+}
+
 /** Compares what `describeTable` gave with what the store needs. */
-export function schemaDifferences(table: TableName, [record]: readonly SqlRecord[]): Difference[] {
+function schemaDifferences(table: TableName, [record]: readonly SqlRecord[]): Difference[] {
   if (!record) {
     return [
       { level: 'required', problem: `table ${table} does not exist`, statements: createStatements(table) },

@@ -1,12 +1,11 @@
 import type { Claim, KeyedClaim } from '../dialect.js';
-import type { SqlStatement } from '../sql-statement.js';
+import { MIN_KEYS } from '../key-share.js';
+import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { ALL_PENDING, claimedColumns, END_CLAIM, NOW, nowPlusMs, PENDING } from './columns.js';
 
 /** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
 const STALLED_CLAIMER_MS = 5_000;
-/** Keys that a batch is spread over, if there are so many: what can be published side by side. */
-const MIN_KEYS = 50;
 /**
  * For this transaction only: its commit does not wait for the disk. A claim that a crash of the server takes back only
  * means that the row is claimed again, and what was published under it is published twice: as after any crash. It is
@@ -74,8 +73,11 @@ const SET_CLAIM = `retakes = o.retakes + (o.claimed_until is not null)::int,
  * lock, so it must be read after every earlier keyed claim has committed: hence the lock, in a statement of its own,
  * since the snapshot of a single statement would be older than its lock.
  */
-export function claimKeyed(table: TableName, claim: KeyedClaim): readonly SqlStatement[] {
-  return [lockKeyedClaims(table), claimFreeKeys(table, claim)];
+export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
+  return function* () {
+    yield lockKeyedClaims(table);
+    return yield claimFreeKeys(table, claim);
+  };
 }
 
 /**

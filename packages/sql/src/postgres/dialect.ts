@@ -1,14 +1,27 @@
 import type { SqlDialect } from '../dialect.js';
+import { compare } from './check-schema.js';
 import { claimKeyed, claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
 import { backlog, count, peek } from './inspect.js';
+import { locks } from './locks.js';
+import { findLongTransactions, longTransactionProblem } from './long-transactions.js';
 import { notify } from './notify.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
+import { processed } from './processed.js';
+import { createStatements, lockSchema, schemaTitle } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
 
 /** PostgreSQL; tested on 15 and 18. */
-export const postgres: SqlDialect = {
+export const postgres = {
   name: 'postgres',
+  begin: ['begin isolation level read committed'],
+  quote: '"',
+  locks,
+  processed,
+  schema: { title: schemaTitle(), create: createStatements, compare, lock: lockSchema },
+  longTransactions: { find: findLongTransactions, problemOf: longTransactionProblem },
+  faultOf,
   insert,
   notify,
   findExisting,
@@ -27,4 +40,4 @@ export const postgres: SqlDialect = {
   discard,
   cancel,
   purgePage,
-};
+} satisfies SqlDialect;

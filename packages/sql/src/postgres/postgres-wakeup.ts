@@ -24,7 +24,7 @@ export class PostgresWakeup extends OutboxWakeup {
   constructor(executor: SqlExecutor<never>, options: PostgresWakeupOptions) {
     super();
     this.#source = {
-      executor: (statements) => executor(statements),
+      executor: (work) => executor(work),
       listenClient: options.listenClient,
       table: new TableName(options),
       clock: options.clock ?? backgroundClock,

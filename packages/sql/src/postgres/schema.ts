@@ -115,7 +115,7 @@ export function createStatements(table: TableName): string[] {
     ...INDEXES.map((index) => createIndex(table, index)),
     ...sideTables(table),
     // On a column: TypeORM's `synchronize` clears the comment of a table, and an entity schema can't name one.
-    `comment on column ${table}."id" is '${tableComment()}'`,
+    `comment on column ${table}."id" is '${schemaTitle()}'`,
   ];
 }
 
@@ -129,7 +129,7 @@ export function storage(settings: Readonly<Record<string, string>>): string {
     .join(', ');
 }
 
-export function tableComment(): string {
+export function schemaTitle(): string {
   return `Postcommit outbox, schema version ${SCHEMA_VERSION}`;
 }
 
@@ -194,24 +194,5 @@ export function lockSchema(table: TableName): SqlStatement {
   return {
     text: 'select pg_advisory_xact_lock(1886352244, hashtext($1))::text',
     values: [`schema of ${table}`],
-  };
-}
-
-/** What `describeTable` gives, with a fingerprint of it. */
-export function describeForChange(table: TableName): SqlStatement {
-  const { text, values } = describeTable(table);
-  return { text: `select d.*, md5(d::text) as fingerprint from (${text}) d`, values };
-}
-
-/**
- * Fails, by a division by zero, when the table is not any more what the statements after it were made for: another
- * instance was first. Doing its work again could convert a time twice.
- */
-export function assertUnchanged(table: TableName, fingerprint: unknown): SqlStatement {
-  const { text, values } = describeForChange(table);
-  return {
-    text: `
-      select 1 / (case when (select n.fingerprint from (${text}) n) is not distinct from $4::text then 1 else 0 end) as unchanged`,
-    values: [...values, fingerprint ?? null],
   };
 }

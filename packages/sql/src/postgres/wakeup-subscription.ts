@@ -63,7 +63,7 @@ export class WakeupSubscription {
       const connection = new ListeningConnection(listenClient(), table, () => this.#hint(), clock);
       this.#connection = connection;
       await connection.open();
-      const isProven = await connection.hears((probe) => executor([notifyProbe(table, probe)]));
+      const isProven = await connection.hears((probe) => executor(notifyProbe(table, probe)));
       // What worked before will work again, once a failover is over for example.
       if (!isProven) return { error: cannotListen(), willRetry: this.#wasProven };
       this.#begin();

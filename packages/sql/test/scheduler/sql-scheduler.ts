@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { postgres, type SqlDialect, type SqlRecord, type SqlStatement } from '@postcommit/sql';
+import type { SqlDialect, SqlRecord, SqlWork, TableName } from '@postcommit/sql';
 import { inPublishOrder } from '../../src/row-mapping.js';
-import type { PostgresFixture } from '../postgres-fixture.js';
-import { claimOf, newRow, SqlSession, TABLE } from '../sql-session.js';
-import { type Audited, History, Violation } from './history.js';
+import { claimOf, newRow, type SqlSession, WorkInSteps } from '../sql-session.js';
+import { History, Violation } from './history.js';
 import { Random } from './random.js';
+import type { Stage } from './stage.js';
 
 const STEPS = 80;
 const KEYS = ['a', 'a', 'b', undefined] as const;
@@ -14,6 +14,8 @@ const MAX_POLLS = 5_000;
 /** More would only wait for their turn. */
 const MAX_LOCK_WAITERS = 1;
 const MAX_DRAIN_ROUNDS = 500;
+/** How often nobody comes in between two statements of a claim. */
+const UNINTERRUPTED = 0.75;
 
 /** What a dispatcher knows of a row that it claimed. */
 interface HeldRow {
@@ -45,7 +47,7 @@ interface Actor {
 
 interface Dispatcher extends Actor {
   state: 'idle' | 'begun' | 'claimed';
-  pending: SqlStatement | undefined;
+  pending: WorkInSteps | undefined;
   open: Batch | undefined;
   batches: Batch[];
 }
@@ -109,35 +111,26 @@ function habitsOf(seed: number, random: Random): Habits {
   };
 }
 
-/** The sessions of all runs: three dispatchers, two producers, an operator, and one that only looks. */
+/** The sessions of all runs: three dispatchers, two producers, an operator. */
 export interface Cast {
-  readonly fixture: PostgresFixture;
+  readonly stage: Stage;
   readonly sessions: readonly SqlSession[];
 }
 
-export async function openCast(fixture: PostgresFixture): Promise<Cast> {
-  await fixture.query(`
-    create table audit (actor text, id text, old_token text, new_token text, was_live boolean, was_pending boolean)`);
-  await fixture.query(`
-    create function audit_row() returns trigger language plpgsql as $$
-    begin
-      insert into audit values (
-        current_setting('outbox.actor', true), old.id, old.claim_token, new.claim_token,
-        coalesce(old.claimed_until > clock_timestamp(), false) and old.dispatched_at is null and old.dead_at is null,
-        old.dispatched_at is null and old.dead_at is null);
-      return null;
-    end $$`);
-  await fixture.query(
-    'create trigger audit after update on outbox for each row execute function audit_row()',
-  );
+export async function openCast(stage: Stage): Promise<Cast> {
+  await stage.prepare();
   const sessions: SqlSession[] = [];
-  for (let count = 0; count < 6; count++) sessions.push(await SqlSession.connect(fixture.url));
-  return { fixture, sessions };
+  for (let count = 0; count < 6; count++) sessions.push(await stage.fixture.connect());
+  return { stage, sessions };
 }
 
 /** One seeded run: random steps, each held against the promises, then a drain. Throws a Violation with its seed. */
-export async function runSchedule(cast: Cast, seed: number, dialect: SqlDialect = postgres): Promise<void> {
-  await cast.fixture.query('truncate outbox, audit restart identity');
+export async function runSchedule(
+  cast: Cast,
+  seed: number,
+  dialect: SqlDialect = cast.stage.fixture.dialect,
+): Promise<void> {
+  await cast.stage.clear();
   const run = new Schedule(cast, seed, dialect);
   try {
     await run.play();
@@ -151,7 +144,8 @@ export async function runSchedule(cast: Cast, seed: number, dialect: SqlDialect 
 
 class Schedule {
   readonly trace: string[] = [];
-  readonly #fixture: PostgresFixture;
+  readonly #stage: Stage;
+  readonly #table: TableName;
   readonly #dialect: SqlDialect;
   readonly #random: Random;
   readonly #habits: Habits;
@@ -163,8 +157,9 @@ class Schedule {
   #hasEnded = false;
   #somethingIsLater = false;
 
-  constructor({ fixture, sessions }: Cast, seed: number, dialect: SqlDialect) {
-    this.#fixture = fixture;
+  constructor({ stage, sessions }: Cast, seed: number, dialect: SqlDialect) {
+    this.#stage = stage;
+    this.#table = stage.fixture.table;
     this.#dialect = dialect;
     this.#random = new Random(seed);
     this.#habits = habitsOf(seed, this.#random);
@@ -261,7 +256,7 @@ class Schedule {
     const { name, state, batches } = dispatcher;
     const mayWaitForLock = this.#mayWait('lock');
     if (state === 'begun') {
-      const take = { name: `${name} claims`, weight: 6, run: () => this.#take(dispatcher) };
+      const take = { name: `${name} claims`, weight: 6, run: () => this.#goOn(dispatcher) };
       return [
         ...(this.#waiting().every(({ on }) => on === 'lock') ? [take] : []),
         { name: `${name} rolls back`, weight: 0.3, run: () => this.#endClaim(dispatcher, 'rollback') },
@@ -325,17 +320,17 @@ class Schedule {
       {
         name: `O requeues ${id}`,
         weight: 0.6 * this.#habits.operator,
-        run: () => this.#operate(id, this.#dialect.requeue(TABLE, id)),
+        run: () => this.#operate(id, this.#dialect.requeue(this.#table, id)),
       },
       {
         name: `O cancels ${id}`,
         weight: 0.2 * this.#habits.operator,
-        run: () => this.#operate(id, this.#dialect.cancel(TABLE, id)),
+        run: () => this.#operate(id, this.#dialect.cancel(this.#table, id)),
       },
       {
         name: `O looks at ${waiting} for update`,
         weight: 2 * this.#habits.operator,
-        run: () => this.#operate(undefined, holdRow(waiting)),
+        run: () => this.#operate(undefined, this.#holdRow(waiting)),
       },
     ];
   }
@@ -357,7 +352,7 @@ class Schedule {
 
   async #insert(producer: Producer): Promise<void> {
     if (!producer.ids) {
-      await producer.session.begin();
+      await producer.session.beginByDefault();
       producer.ids = [];
     }
     const id = `m${++this.#serial}`;
@@ -366,7 +361,7 @@ class Schedule {
     const isLater = this.#random.chance(this.#habits.later);
     this.#somethingIsLater ||= isLater;
     const row = { ...newRow(id, key), ...(isLater && { availableAt: new Date(Date.now() + HOUR_MS) }) };
-    await producer.session.run(this.#dialect.insert(TABLE, [row]));
+    await producer.session.run(this.#dialect.insert(this.#table, [row]));
     producer.ids.push(id);
     this.trace.push(`  ${producer.name} inserted ${id}, key ${key}${isLater ? ', for later' : ''}`);
   }
@@ -395,37 +390,46 @@ class Schedule {
   async #lock(dispatcher: Dispatcher): Promise<void> {
     const token = `t${++this.#serial}`;
     const limit = this.#random.pick(LIMITS);
-    const [lock, take] = this.#dialect.claimKeyed(TABLE, claimOf({ token, limit, perKey: limit }));
-    if (!lock || !take) throw new Error('a keyed claim is a lock and a claim');
-    await dispatcher.session.sql(`select set_config('outbox.actor', $1, false)`, [`claim:${token}`]);
-    await dispatcher.session.begin();
-    dispatcher.state = 'begun';
-    dispatcher.pending = take;
-    dispatcher.open = { token, rows: [] };
-    await this.#issue(dispatcher, 'lock', dispatcher.session.run(lock), () => {});
-  }
-
-  async #take(dispatcher: Dispatcher): Promise<void> {
-    const { open, pending, session } = dispatcher;
-    if (!open || !pending) throw new Error('no claim was begun');
-    await this.#issue(dispatcher, 'lock', session.run(pending), (records) => {
-      dispatcher.state = 'claimed';
-      dispatcher.open = { ...open, rows: heldRows(records) };
-      this.trace.push(`  ${dispatcher.name} claimed ${describe(dispatcher.open)}`);
-    });
+    const work = this.#dialect.claimKeyed(this.#table, claimOf({ token, limit, perKey: limit }));
+    await this.#beginClaim(dispatcher, token, work);
+    await this.#takeStep(dispatcher);
   }
 
   async #claimUnkeyed(dispatcher: Dispatcher): Promise<void> {
     const token = `t${++this.#serial}`;
     const limit = this.#random.pick(LIMITS);
-    await dispatcher.session.sql(`select set_config('outbox.actor', $1, false)`, [`claim:${token}`]);
-    await dispatcher.session.begin();
-    const records = await dispatcher.session.run(
-      this.#dialect.claimUnkeyed(TABLE, claimOf({ token, limit })),
+    await this.#beginClaim(
+      dispatcher,
+      token,
+      this.#dialect.claimUnkeyed(this.#table, claimOf({ token, limit })),
     );
-    dispatcher.state = 'claimed';
-    dispatcher.open = { token, rows: heldRows(records) };
-    this.trace.push(`  ${dispatcher.name} claimed ${describe(dispatcher.open)}`);
+    await this.#goOn(dispatcher);
+  }
+
+  async #beginClaim(dispatcher: Dispatcher, token: string, work: SqlWork): Promise<void> {
+    await this.#stage.nameActor(dispatcher.session, `claim:${token}`);
+    await dispatcher.session.begin();
+    dispatcher.state = 'begun';
+    dispatcher.pending = new WorkInSteps(dispatcher.session, work);
+    dispatcher.open = { token, rows: [] };
+  }
+
+  /** Some statements of a claim, or the rest: others may come in between two of them. */
+  async #goOn(dispatcher: Dispatcher): Promise<void> {
+    do {
+      await this.#takeStep(dispatcher);
+    } while (dispatcher.state === 'begun' && !dispatcher.waiting && this.#random.chance(UNINTERRUPTED));
+  }
+
+  async #takeStep(dispatcher: Dispatcher): Promise<void> {
+    const { open, pending } = dispatcher;
+    if (!open || !pending) throw new Error('no claim was begun');
+    await this.#issue(dispatcher, 'lock', pending.next(), () => {
+      if (!pending.isDone) return;
+      dispatcher.state = 'claimed';
+      dispatcher.open = { ...open, rows: heldRows(pending.records) };
+      this.trace.push(`  ${dispatcher.name} claimed ${describe(dispatcher.open)}`);
+    });
   }
 
   async #endClaim(dispatcher: Dispatcher, command: 'commit' | 'rollback'): Promise<void> {
@@ -462,12 +466,12 @@ class Schedule {
     this.#somethingIsLater ||= delayMs > 0;
     const statement = settlesDispatched
       ? this.#dialect.settleDispatched(
-          TABLE,
+          this.#table,
           batch.token,
           rows.map(({ id }) => id),
         )
       : this.#dialect.settleUnpublished(
-          TABLE,
+          this.#table,
           batch.token,
           rows.map((row) => unpublished(row, delayMs)),
         );
@@ -482,7 +486,7 @@ class Schedule {
 
   async #extend(dispatcher: Dispatcher, batch: Batch): Promise<void> {
     const ids = batch.rows.map(({ id }) => id);
-    const statement = this.#dialect.extendClaim(TABLE, batch.token, ids, HOUR_MS);
+    const statement = this.#dialect.extendClaim(this.#table, batch.token, ids, HOUR_MS);
     await this.#fenced(dispatcher, `extend:${batch.token}`, statement, (kept) => {
       this.trace.push(`  kept ${kept}`);
       for (const row of batch.rows) row.expired = !kept.includes(row.id);
@@ -492,24 +496,24 @@ class Schedule {
   async #fenced(
     dispatcher: Dispatcher,
     actor: string,
-    statement: SqlStatement,
+    work: SqlWork,
     then: (ids: string[]) => void,
   ): Promise<void> {
-    await dispatcher.session.sql(`select set_config('outbox.actor', $1, false)`, [actor]);
-    await this.#issue(dispatcher, 'row', dispatcher.session.run(statement), (records) => {
+    await this.#stage.nameActor(dispatcher.session, actor);
+    await this.#issue(dispatcher, 'row', dispatcher.session.run(work), (records) => {
       then(records.map(({ id }) => String(id)));
     });
   }
 
-  async #operate(displaces: string | undefined, statement: SqlStatement): Promise<void> {
+  async #operate(displaces: string | undefined, work: SqlWork): Promise<void> {
     const { session } = this.#operator;
     const staysOpen = displaces === undefined || this.#random.chance(0.5);
     // Displaced from now on: whoever sees the change before the commit is over may act on it.
     if (displaces !== undefined) this.#history.displaced(displaces);
-    await session.sql(`select set_config('outbox.actor', 'operator', false)`);
+    await this.#stage.nameActor(session, 'operator');
     if (staysOpen) await session.begin();
     this.#operator.open = staysOpen ? { displaces } : undefined;
-    await this.#issue(this.#operator, 'row', session.run(statement), () => {});
+    await this.#issue(this.#operator, 'row', session.run(work), () => {});
   }
 
   async #endOperator(command: 'commit' | 'rollback'): Promise<void> {
@@ -519,19 +523,19 @@ class Schedule {
   }
 
   /** What waits for a lock waits in the server, not here: the run goes on with others until somebody commits. */
-  async #issue(
+  async #issue<Result>(
     actor: Actor,
     on: Waiting['on'],
-    statement: Promise<SqlRecord[]>,
-    then: (records: SqlRecord[]) => void,
+    underWay: Promise<Result>,
+    then: (result: Result) => void,
   ): Promise<void> {
     const waiting: Waiting = {
       on,
       isDone: false,
       isSeen: false,
-      done: statement.then((records) => {
+      done: underWay.then((result) => {
         waiting.isDone = true;
-        then(records);
+        then(result);
       }),
     };
     // A failed statement is reported where it is waited for.
@@ -559,10 +563,7 @@ class Schedule {
     for (let poll = 0; poll < MAX_POLLS; poll++) {
       await setImmediate();
       if (waiting.isDone) return false;
-      const [record] = await this.#fixture.query('select cardinality(pg_blocking_pids($1)) > 0 as blocked', [
-        session.pid,
-      ]);
-      if (record?.blocked === true) {
+      if (await session.isBlocked()) {
         if (!waiting.isSeen) this.trace.push(`  ${name} waits`);
         waiting.isSeen = true;
         return true;
@@ -573,38 +574,22 @@ class Schedule {
 
   async #timePasses(): Promise<void> {
     this.#somethingIsLater = false;
-    await this.#fixture.query(`
-      update outbox set available_at = available_at - interval '2 hours'
-      where id in (select id from outbox where available_at > now() and dispatched_at is null for update skip locked)`);
+    await this.#stage.timePasses();
   }
 
   async #expire(id: string | undefined): Promise<void> {
-    const expired = await this.#fixture.query(
-      `update outbox set claimed_until = now() - interval '1 second'
-       where id in (
-         select id from outbox where claimed_until > now() and ($1::varchar is null or id = $1) for update skip locked
-       )
-       returning id, claim_token`,
-      [id ?? null],
-    );
+    const expired = await this.#stage.expire(id);
     for (const { rows, token } of this.#dispatchers.flatMap(({ batches }) => batches)) {
       for (const row of rows) {
-        row.expired ||= expired.some((each) => each.id === row.id && each.claim_token === token);
+        row.expired ||= expired.some((each) => each.id === row.id && each.token === token);
       }
     }
   }
 
   async #check(): Promise<void> {
-    const [record] = await this.#fixture.query(`
-      with taken as (delete from audit returning *)
-      select (select coalesce(json_agg(t), '[]') from taken t) as audit,
-        (select string_agg(key, ', ') from (
-          select key from outbox
-          where dispatched_at is null and dead_at is null and key is not null and claimed_until > clock_timestamp()
-          group by key having count(distinct claim_token) > 1
-        ) k) as two_owners`);
-    this.#history.audit(record?.audit as Audited[]);
-    if (record?.two_owners) throw new Violation(`I4: two owners of the key ${String(record.two_owners)}`);
+    this.#history.audit(await this.#stage.takeAudit());
+    const keys = await this.#stage.keysWithTwoOwners();
+    if (keys.length > 0) throw new Violation(`I4: two owners of the key ${keys.join(', ')}`);
   }
 
   /** Ends what is open, lets every claim expire, then one dispatcher alone takes what is left. */
@@ -629,20 +614,19 @@ class Schedule {
     const session = this.#dispatchers[0]?.session;
     if (!session) return 0;
     const claim = claimOf({ token: `t${++this.#serial}`, limit: 50, perKey: 50 });
-    await session.sql(`select set_config('outbox.actor', $1, false)`, [`claim:${claim.token}`]);
-    let records = await session.run(this.#dialect.claimUnkeyed(TABLE, claim));
+    await this.#stage.nameActor(session, `claim:${claim.token}`);
+    let records = await session.run(this.#dialect.claimUnkeyed(this.#table, claim));
     if (heldRows(records).length === 0) {
-      await session.begin();
-      for (const statement of this.#dialect.claimKeyed(TABLE, claim)) records = await session.run(statement);
-      await session.commit();
+      records = await session.run(this.#dialect.claimKeyed(this.#table, claim));
     }
     const rows = heldRows(records);
+    if (rows.length === 0) return 0;
     this.#history.claim(rows.map(({ id }) => id));
     for (const { id } of rows) this.#history.publish(id);
-    await session.sql(`select set_config('outbox.actor', $1, false)`, [`settle:${claim.token}`]);
+    await this.#stage.nameActor(session, `settle:${claim.token}`);
     await session.run(
       this.#dialect.settleDispatched(
-        TABLE,
+        this.#table,
         claim.token,
         rows.map(({ id }) => id),
       ),
@@ -652,18 +636,19 @@ class Schedule {
   }
 
   async #checkEnd(): Promise<void> {
-    const stored = await this.#fixture.query(
-      `select id, dispatched_at is not null as dispatched, dead_at is not null as dead from outbox`,
-    );
+    const stored = await this.#stage.stored();
     const committed = new Set(this.#history.committedIds());
     for (const { id, dispatched, dead } of stored) {
-      if (!committed.delete(String(id)))
-        throw new Violation(`I1: ${String(id)} is there but never committed`);
-      if (!dispatched && !dead) throw new Violation(`I2: ${String(id)} is still pending`);
-      if (dispatched && !this.#history.wasPublished(String(id)))
-        throw new Violation(`I2: ${String(id)} was lost`);
+      if (!committed.delete(id)) throw new Violation(`I1: ${id} is there but never committed`);
+      if (!dispatched && !dead) throw new Violation(`I2: ${id} is still pending`);
+      if (dispatched && !this.#history.wasPublished(id)) throw new Violation(`I2: ${id} was lost`);
     }
     if (committed.size > 0) throw new Violation(`I1: ${[...committed]} committed but are gone`);
+  }
+
+  /** As somebody with a database tool does: a lock on a row that changes nothing. */
+  #holdRow(id: string): SqlWork {
+    return { text: `select id from ${this.#table} where id = '${id}' for update`, values: [] };
   }
 }
 
@@ -695,11 +680,6 @@ function unpublished({ id, outcome }: HeldRow, delayMs: number) {
   if (outcome === 'failed') return { id, kind: 'failed', error: 'x', delayMs } as const;
   if (outcome === 'dead') return { id, kind: 'dead', error: 'x', reason: 'permanent' } as const;
   return { id, kind: 'released' } as const;
-}
-
-/** As somebody with a database tool does: a lock on a row that changes nothing. */
-function holdRow(id: string): SqlStatement {
-  return { text: `select id from ${TABLE} where id = $1 for update`, values: [id] };
 }
 
 function describe({ token, rows }: Batch): string {

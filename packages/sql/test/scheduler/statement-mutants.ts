@@ -1,4 +1,4 @@
-import { postgres, type SqlDialect, type SqlStatement } from '@postcommit/sql';
+import type { SqlDialect, SqlStatement, SqlWork } from '@postcommit/sql';
 
 /** Statements with one thing broken, which the scheduler must find out. */
 export interface StatementMutant {
@@ -7,103 +7,28 @@ export interface StatementMutant {
   readonly breaks: RegExp;
 }
 
-const KEY_WIDE =
-  'select from "outbox" c where c.claimed_key = k.key and c.claimed_until > statement_timestamp()';
-const HEAD_SEQ =
-  '(select min(h.seq) from "outbox" h where h.key = k.key and h.dispatched_at is null and h.dead_at is null)';
-const FENCE = '($2::varchar is null or o.claim_token = $2)';
+export const NOTHING: SqlStatement = { text: 'select 1', values: [] };
 
-export const STATEMENT_MUTANTS: readonly StatementMutant[] = [
-  {
-    name: 'no key-wide check',
-    dialect: withClaim((claim) => replaced(claim, KEY_WIDE, `${KEY_WIDE} and false`)),
-    breaks: /^I4/,
-  },
-  {
-    name: 'only older rows are checked for live claims',
-    dialect: withClaim((claim) => replaced(claim, KEY_WIDE, `${KEY_WIDE} and c.seq <= ${HEAD_SEQ}`)),
-    breaks: /^I4/,
-  },
-  {
-    name: 'no lock',
-    dialect: {
-      ...postgres,
-      claimKeyed: (table, claim) => [NOTHING, claimOf(postgres.claimKeyed(table, claim))],
-    },
-    breaks: /^I4/,
-  },
-  {
-    name: 'lock and claim in one statement',
-    dialect: { ...postgres, claimKeyed: (table, claim) => lockInside(postgres.claimKeyed(table, claim)) },
-    breaks: /^I4/,
-  },
-  {
-    name: 'a locked head is skipped, and its followers are taken',
-    dialect: withClaim((claim) => replaced(claim, 'p.locked_so_far = p.position', 'true')),
-    breaks: /^I5/,
-  },
-  {
-    name: 'no fence for what was dispatched',
-    dialect: {
-      ...postgres,
-      settleDispatched: (table, token, ids) =>
-        replaced(postgres.settleDispatched(table, token, ids), FENCE, '($2::varchar is null or true)'),
-    },
-    breaks: /^I3/,
-  },
-  {
-    name: 'no fence for what was not',
-    dialect: {
-      ...postgres,
-      settleUnpublished: (table, token, outcomes) =>
-        replaced(postgres.settleUnpublished(table, token, outcomes), FENCE, '($2::varchar is null or true)'),
-    },
-    breaks: /^I3/,
-  },
-  {
-    name: 'an expired claim of a key can be revived',
-    dialect: {
-      ...postgres,
-      extendClaim: (table, token, ids, timeoutMs) =>
-        replaced(
-          postgres.extendClaim(table, token, ids, timeoutMs),
-          'and (key is null or claimed_until > clock_timestamp())',
-          '',
-        ),
-    },
-    breaks: /^I4/,
-  },
-];
-
-const NOTHING: SqlStatement = { text: 'select 1', values: [] };
-
-function withClaim(mutate: (claim: SqlStatement) => SqlStatement): SqlDialect {
-  return {
-    ...postgres,
-    claimKeyed: (table, claim) => {
-      const [lock = NOTHING, take = NOTHING] = postgres.claimKeyed(table, claim);
-      return [lock, mutate(take)];
-    },
+/** The same work with every statement rewritten, by its place. */
+export function rewritten<Work extends SqlWork>(
+  work: Work,
+  rewrite: (statement: SqlStatement, place: number) => SqlStatement,
+): Work;
+export function rewritten(
+  work: SqlWork,
+  rewrite: (statement: SqlStatement, place: number) => SqlStatement,
+): SqlWork {
+  if (typeof work !== 'function') return rewrite(work, 0);
+  return function* () {
+    const steps = work();
+    let step = steps.next();
+    for (let place = 0; !step.done; place++) step = steps.next(yield rewrite(step.value, place));
+    return step.value;
   };
 }
 
-function claimOf([, claim = NOTHING]: readonly SqlStatement[]): SqlStatement {
-  return claim;
-}
-
-/** The lock is taken before anything is read, but by a statement whose snapshot is older than the lock. */
-function lockInside([lock = NOTHING, claim = NOTHING]: readonly SqlStatement[]): readonly SqlStatement[] {
-  const call = /pg_advisory_xact_lock\([^)]*\)/.exec(lock.text)?.[0].replace('$1', '$9');
-  if (call === undefined) throw new Error('the lock is not where it was');
-  const first = 'with due_window as materialized (';
-  const locked = `with lock_taken as materialized (select ${call}), due_window as materialized (`;
-  const waits = 'from "outbox"\n        where (select count(*) from lock_taken) = 1 and ';
-  const inside = replaced(replaced(claim, first, locked), 'from "outbox"\n        where ', waits);
-  return [NOTHING, { text: inside.text, values: [...claim.values, ...lock.values] }];
-}
-
 /** Replaces the first occurrence, and makes sure that there is one. */
-function replaced({ text, values }: SqlStatement, part: string, by: string): SqlStatement {
+export function replaced({ text, values }: SqlStatement, part: string, by: string): SqlStatement {
   if (!text.includes(part)) throw new Error(`the statement has changed; not found: ${part}`);
   return { text: text.replace(part, () => by), values };
 }

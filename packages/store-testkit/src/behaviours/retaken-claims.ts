@@ -67,6 +67,16 @@ export const retakenClaims: BehaviourGroup = {
       }
     },
 
+    'a retaken row of a key comes without rows of other keys beside it': async (outbox) => {
+      const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      await store.enqueue(entry({ id: 'orphan', key: 'k' }));
+      await claim(store);
+      await outbox.advance(CLAIM_TIMEOUT_MS + 1_000);
+      await store.enqueue([entry({ id: 'fresh1', key: 'l' }), entry({ id: 'fresh2', key: 'm' })]);
+      expect((await claim(store)).ids).toEqual(['orphan']);
+      expect((await claim(store)).ids).toEqual(['fresh1', 'fresh2']);
+    },
+
     'an expired claim on a row of a key can’t be extended, even if nobody took that row': async (outbox) => {
       const slow = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       const other = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });

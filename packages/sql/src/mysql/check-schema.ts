@@ -1,0 +1,177 @@
+import type { Difference } from '../dialect.js';
+import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import {
+  CHECKS,
+  COLUMNS,
+  type ColumnSpec,
+  checkDefinition,
+  columnDefinition,
+  createStatements,
+  EXACT_COLLATIONS,
+  INDEXES,
+  type IndexSpec,
+  indexDefinition,
+  SEQ,
+  sideTables,
+} from './schema.js';
+
+/** Compares the catalog with what the store needs. */
+export function* compare(table: TableName): SqlSteps<Difference[]> {
+  const tables = yield describeTables(table);
+  const own = tables.find(({ name }) => name === table.table);
+  if (!own) return [required(`table ${table} does not exist`, createStatements(table))];
+  const columns = yield describeColumns(table);
+  const indexes = yield describeIndexes(table);
+  const checks = yield describeChecks(table);
+  return [
+    ...engineDifference(table, own),
+    ...COLUMNS.flatMap((spec) => columnDifference(table, spec, columns)),
+    ...seqDifference(table, columns, indexes),
+    ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
+    ...checkDifferences(table, checks),
+    ...(tables.length < 3
+      ? [required(`table ${table}_locks or ${table}_processed is missing`, sideTables(table))]
+      : []),
+  ];
+}
+
+/** Named by us: the catalog's own names come in capitals here and in small letters there. */
+function describeTables(table: TableName): SqlStatement {
+  return {
+    text: `
+      select table_name as name, engine as engine
+      from information_schema.tables
+      where table_schema = coalesce(?, database()) and table_name in (?, ?, ?)`,
+    values: [table.schema ?? null, table.table, `${table.table}_locks`, `${table.table}_processed`],
+  };
+}
+
+function describeColumns(table: TableName): SqlStatement {
+  return {
+    text: `
+      select column_name as name, column_type as type, is_nullable as nullable, collation_name as collation,
+        column_default as value, extra as extra
+      from information_schema.columns
+      where table_schema = coalesce(?, database()) and table_name = ?`,
+    values: [table.schema ?? null, table.table],
+  };
+}
+
+function describeIndexes(table: TableName): SqlStatement {
+  return {
+    text: `
+      select index_name as name, min(non_unique) as non_unique,
+        group_concat(column_name order by seq_in_index) as columns
+      from information_schema.statistics
+      where table_schema = coalesce(?, database()) and table_name = ?
+      group by index_name`,
+    values: [table.schema ?? null, table.table],
+  };
+}
+
+function describeChecks(table: TableName): SqlStatement {
+  return {
+    text: `
+      select constraint_name as name
+      from information_schema.table_constraints
+      where table_schema = coalesce(?, database()) and table_name = ? and constraint_type = 'CHECK'`,
+    values: [table.schema ?? null, table.table],
+  };
+}
+
+function engineDifference(table: TableName, { engine }: SqlRecord): Difference[] {
+  if (String(engine).toLowerCase() === 'innodb') return [];
+  return [
+    required(`table ${table} is stored by ${String(engine)}, which has no transactions`, [
+      `alter table ${table} engine = InnoDB`,
+    ]),
+  ];
+}
+
+function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly SqlRecord[]): Difference[] {
+  const column = columns.find(({ name }) => name === spec.name);
+  if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
+  const problem = columnProblem(spec, column);
+  if (problem === undefined) return [];
+  return [
+    required(`column ${spec.name} ${problem}`, [`alter table ${table} modify ${columnDefinition(spec)}`]),
+  ];
+}
+
+function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined {
+  const type = bareType(String(column.type));
+  if (type !== spec.type) return `is ${type}, not ${spec.type}`;
+  if (spec.isExact && !EXACT_COLLATIONS.includes(String(column.collation))) {
+    return `is compared by ${String(column.collation)}, which takes different texts for the same`;
+  }
+  if (spec.generated && !/generated/i.test(String(column.extra))) return 'is not generated';
+  if (spec.notNull && column.nullable === 'YES') return 'may be null';
+  return undefined;
+}
+
+/** Whole numbers come with a display width from one server and without from the other. */
+function bareType(type: string): string {
+  return type.toLowerCase().replace(/^(int|bigint)\(\d+\)/, '$1');
+}
+
+/** Filled before it is not null any more. */
+function addColumn(table: TableName, spec: ColumnSpec): string[] {
+  const add = `alter table ${table} add column ${columnDefinition(spec)}`;
+  if (spec.backfill === undefined) return [add];
+  const { notNull, ...nullable } = spec;
+  return [
+    `alter table ${table} add column ${columnDefinition(nullable)}`,
+    `update ${table} set \`${spec.name}\` = ${spec.backfill}`,
+    ...(notNull ? [`alter table ${table} modify ${columnDefinition(spec)}`] : []),
+  ];
+}
+
+/** The server gives rows that are there already their numbers in the order of the old primary key. */
+function seqDifference(
+  table: TableName,
+  columns: readonly SqlRecord[],
+  indexes: readonly SqlRecord[],
+): Difference[] {
+  const primary = indexes.find(({ name }) => name === 'PRIMARY');
+  const column = columns.find(({ name }) => name === 'seq');
+  const counts = /auto_increment/i.test(String(column?.extra));
+  if (column && counts && primary?.columns === 'seq') return [];
+  const steps = [
+    ...(primary ? ['drop primary key'] : []),
+    `${column ? 'modify' : 'add column'} ${SEQ}`,
+    'add primary key (`seq`)',
+  ];
+  return [
+    required('column seq is not a primary key that counts by itself', [
+      `alter table ${table} ${steps.join(', ')}`,
+    ]),
+  ];
+}
+
+function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly SqlRecord[]): Difference[] {
+  const name = `${table.table}${spec.suffix}`;
+  const index = indexes.find((each) => each.name === name);
+  const isUnique = Number(index?.non_unique) === 0;
+  if (index && String(index.columns) === spec.columns.join() && (!spec.unique || isUnique)) return [];
+  const drop = index ? `drop index \`${name}\`, ` : '';
+  const what = index ? 'has other columns' : 'is missing';
+  return [
+    required(`index ${name} on (${spec.columns.join(', ')}) ${what}`, [
+      `alter table ${table} ${drop}add ${indexDefinition(table, spec)}`,
+    ]),
+  ];
+}
+
+function checkDifferences(table: TableName, checks: readonly SqlRecord[]): Difference[] {
+  return CHECKS.filter((check) => !checks.some(({ name }) => name === `${table.table}${check.suffix}`)).map(
+    (check) =>
+      required(`constraint ${table.table}${check.suffix} is missing: ${check.condition}`, [
+        `alter table ${table} add ${checkDefinition(table, check)}`,
+      ]),
+  );
+}
+
+function required(problem: string, statements: readonly string[]): Difference {
+  return { level: 'required', problem, statements };
+}

@@ -1,0 +1,156 @@
+import type { Claim } from '../dialect.js';
+import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import {
+  byIndex,
+  byPrimaryKey,
+  CLAIMABLE_COLUMNS,
+  END_CLAIM,
+  idRecords,
+  inOrder,
+  list,
+  NOW,
+  nowPlusMs,
+  PENDING,
+  seqsOf,
+} from './columns.js';
+
+/**
+ * Claims the oldest due rows without a key. They are read as they are locked, so nothing has to be read back: with
+ * their locks held, only the claim itself changes them. SKIP LOCKED lets two dispatchers pass each other.
+ *
+ * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along.
+ */
+export function claimUnkeyed(table: TableName, claim: Claim): () => SqlSteps {
+  return function* () {
+    const due = yield lockDueRows(table, claim);
+    if (due.length === 0) {
+      const [record] = yield firstKeyedRow(table);
+      return [{ id: null, keyed_due: isTrue(record?.is_due) }];
+    }
+    const claimed = aloneIfOrphaned(due);
+    yield setClaim(table, claim, claimed);
+    return claimed.map((row) => ({ ...asClaimed(row), keyed_due: isTrue(row.keyed_due) }));
+  };
+}
+
+function lockDueRows(table: TableName, claim: Claim): SqlStatement {
+  const expired = claim.mayRetake ? ` or claimed_until <= ${NOW}` : '';
+  return {
+    text: `
+      select ${CLAIMABLE_COLUMNS}, (${FIRST_KEYED(table)}) as keyed_due
+      from ${byIndex(table, '_due')}
+      where due_at <= ${NOW} and (claimed_until is null${expired})
+      order by ${inOrder(table, 'due_at', 'seq')}
+      limit ?
+      for update skip locked`,
+    values: [claim.limit],
+  };
+}
+
+const FIRST_KEYED = (table: TableName): string => `
+        select keyed_due_at <= ${NOW}
+        from ${byIndex(table, '_keyed_due')}
+        where keyed_due_at is not null
+        order by keyed_due_at, seq
+        limit 1`;
+
+function firstKeyedRow(table: TableName): SqlStatement {
+  return { text: `select (${FIRST_KEYED(table)}) as is_due`, values: [] };
+}
+
+/** Marks rows whose locks are held. */
+export function setClaim(
+  table: TableName,
+  claim: Claim,
+  rows: readonly SqlRecord[],
+  withKey = false,
+): SqlStatement {
+  return {
+    text: `
+      update ${byPrimaryKey(table)}
+      set retakes = retakes + (claimed_until is not null),
+        claim_token = ?, claimed_at = ${NOW}, claimed_until = ${nowPlusMs('?')}${withKey ? ', claimed_key = `key`' : ''}
+      where seq in (${list(rows)})`,
+    values: [claim.token, claim.timeoutMs, ...seqsOf(rows)],
+  };
+}
+
+export function aloneIfOrphaned(rows: readonly SqlRecord[]): readonly SqlRecord[] {
+  const orphan = rows.find(({ orphaned }) => isTrue(orphaned));
+  return orphan ? [orphan] : rows;
+}
+
+/** The row as the claim leaves it. */
+export function asClaimed({ orphaned, ...row }: SqlRecord): SqlRecord {
+  return { ...row, retakes: Number(row.retakes) + (isTrue(orphaned) ? 1 : 0) };
+}
+
+/** The server has no type for it. */
+export function isTrue(value: unknown): boolean {
+  return Number(value) === 1;
+}
+
+/** Reads all pending rows, which is the price of having no index on the token, and is paid only here. */
+export function releaseToken(table: TableName, token: string): () => SqlSteps {
+  return function* () {
+    const claimed = yield {
+      text: `select seq + 0e0 as seq from ${table} where ${PENDING} and claim_token = ?`,
+      values: [token],
+    };
+    if (claimed.length === 0) return [];
+    yield {
+      text: `
+        update ${byPrimaryKey(table)} set ${END_CLAIM}
+        where seq in (${list(claimed)}) and ${PENDING} and claim_token = ?`,
+      values: [...seqsOf(claimed), token],
+    };
+    return [];
+  };
+}
+
+/**
+ * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed
+ * other rows of the key since. Asked in a statement of its own: the time of the first may be older than its locks.
+ */
+export function extendClaim(
+  table: TableName,
+  token: string,
+  ids: readonly string[],
+  timeoutMs: number,
+): () => SqlSteps {
+  return function* () {
+    const ours = yield lockById(table, ids, `${PENDING} and claim_token = ?`, [token]);
+    if (ours.length === 0) return [];
+    const alive = yield {
+      text: `
+        select id, seq + 0e0 as seq
+        from ${byPrimaryKey(table)}
+        where seq in (${list(ours)}) and (\`key\` is null or claimed_until > ${NOW})`,
+      values: seqsOf(ours),
+    };
+    if (alive.length === 0) return [];
+    yield {
+      text: `update ${byPrimaryKey(table)} set claimed_until = ${nowPlusMs('?')} where seq in (${list(alive)})`,
+      values: [timeoutMs, ...seqsOf(alive)],
+    };
+    return idRecords(alive);
+  };
+}
+
+/** Everybody locks by id, so that nobody waits in a circle. */
+export function lockById(
+  table: TableName,
+  ids: readonly string[],
+  condition: string,
+  values: readonly unknown[] = [],
+): SqlStatement {
+  return {
+    text: `
+      select id, seq + 0e0 as seq
+      from ${byIndex(table, '_id')}
+      where id in (${list(ids)}) and ${condition}
+      for update`,
+    values: [...ids, ...values],
+  };
+}

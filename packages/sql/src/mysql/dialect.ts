@@ -1,0 +1,49 @@
+import type { SqlDialect } from '../dialect.js';
+import { compare } from './check-schema.js';
+import { claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { claimKeyed } from './claim-keyed.js';
+import { faultOf } from './faults.js';
+import { findExisting, insert } from './insert.js';
+import { backlog, count, peek } from './inspect.js';
+import { locks } from './locks.js';
+import { longTransactions } from './long-transactions.js';
+import { discard, purgePage, requeue, requeueWhere } from './operate.js';
+import { processed } from './processed.js';
+import { createStatements, lockSchema, schemaTitle, unlockSchema } from './schema.js';
+import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
+
+/** MariaDB 10.6 and MySQL 8, or newer; tested on MariaDB 10.11. */
+export const mysql = {
+  name: 'mysql',
+  // Not REPEATABLE READ, the default: its locks reach into the gaps between rows, where producers insert.
+  begin: ['set transaction isolation level read committed', 'start transaction'],
+  quote: '`',
+  locks,
+  processed,
+  schema: {
+    title: schemaTitle(),
+    create: createStatements,
+    compare,
+    lock: lockSchema,
+    unlock: unlockSchema,
+  },
+  longTransactions,
+  faultOf,
+  insert,
+  findExisting,
+  claimUnkeyed,
+  claimKeyed,
+  releaseToken,
+  settleDispatched,
+  settleUnpublished,
+  findReceipts,
+  extendClaim,
+  count,
+  backlog,
+  peek,
+  requeue,
+  requeueWhere,
+  discard,
+  cancel,
+  purgePage,
+} satisfies SqlDialect;

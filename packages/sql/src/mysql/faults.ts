@@ -1,0 +1,15 @@
+import type { DatabaseFault } from '../dialect.js';
+import { codesOf } from '../driver-errors.js';
+
+/** Not by SQLSTATE: a duplicate shares its own with every other constraint. */
+const FAULTS: Readonly<Record<string, DatabaseFault>> = {
+  ER_DUP_ENTRY: 'duplicate',
+  ER_NO_SUCH_TABLE: 'no table',
+  ER_BAD_FIELD_ERROR: 'no column',
+  ER_KEY_DOES_NOT_EXITS: 'no index',
+};
+
+export function faultOf(error: unknown): DatabaseFault | undefined {
+  const code = codesOf(error).find((each) => Object.hasOwn(FAULTS, each));
+  return code === undefined ? undefined : FAULTS[code];
+}

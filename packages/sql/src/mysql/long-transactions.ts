@@ -1,0 +1,22 @@
+import type { LongTransactionStatements } from '../dialect.js';
+
+/**
+ * Whoever has a snapshot keeps the server from removing what was deleted or changed since, in the outbox too: claims
+ * then wade through old versions. Needs the privilege PROCESS.
+ */
+export const longTransactions: LongTransactionStatements = {
+  find: (olderThanMs) => ({
+    text: `
+      select trx_mysql_thread_id + 0e0 as thread, timestampdiff(second, trx_started, now()) * 1e3 as age_ms
+      from information_schema.innodb_trx
+      where trx_mysql_thread_id <> connection_id() and trx_started <= now() - interval (? * 1000) microsecond
+      order by trx_started
+      limit 20`,
+    values: [olderThanMs],
+  }),
+  problemOf: ({ thread, age_ms }) => ({
+    level: 'tuning',
+    problem: `the transaction of connection ${thread} has been open for ${Math.round(Number(age_ms) / 1_000)} s and holds back the purge of old row versions`,
+    fix: `kill ${thread};`,
+  }),
+};

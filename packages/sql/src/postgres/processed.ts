@@ -1,0 +1,26 @@
+import type { ProcessedStatements } from '../dialect.js';
+
+export const processed: ProcessedStatements = {
+  remember: (table, consumer, rowId) => ({
+    text: `
+      insert into ${table.quoted('_processed')} (consumer, row_id)
+      values ($1, $2)
+      on conflict do nothing
+      returning row_id`,
+    values: [consumer, rowId],
+  }),
+  purgePage: (table, ageMs, pageSize) => ({
+    text: `
+      with old as materialized (
+        select ctid from ${table.quoted('_processed')}
+        where processed_at < now() - $1::float8 * interval '1 millisecond'
+        order by processed_at
+        limit $2::int
+        for update skip locked
+      ), deleted as (
+        delete from ${table.quoted('_processed')} where ctid = any (array(select ctid from old)) returning 1
+      )
+      select count(*)::int as deleted from deleted`,
+    values: [ageMs, pageSize],
+  }),
+};

@@ -1,0 +1,103 @@
+import type { Claim } from '../dialect.js';
+import type { SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { CLAIMED_COLUMNS, END_CLAIM, flag, KINDS, LIST, list, NOW, nowPlusMs, PENDING } from './columns.js';
+
+/**
+ * Claims the oldest due rows without a key. Nothing is locked: work begins with BEGIN IMMEDIATE, which admits one
+ * writer to the whole database, so no other claim comes in between.
+ *
+ * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along.
+ */
+export function claimUnkeyed(table: TableName, claim: Claim): () => SqlSteps {
+  return function* () {
+    const claimed = yield claimDueRows(table, claim);
+    const [first] = yield firstKeyedRow(table);
+    const seen = { keyed_due: first?.is_due === 1 };
+    return claimed.length === 0 ? [{ id: null, ...seen }] : claimed.map((row) => ({ ...row, ...seen }));
+  };
+}
+
+function claimDueRows(table: TableName, claim: Claim): SqlStatement {
+  return {
+    text: `
+      with due as materialized (
+        select seq, available_at, claimed_until is not null as orphaned
+        from ${table}
+        where ${PENDING} and key is null
+          and available_at <= ${NOW}
+          and (claimed_until is null or (? and claimed_until <= ${NOW}))
+        order by available_at, seq
+        limit ?
+      )
+      update ${table}
+      set ${SET_CLAIM}
+      where seq in (
+        select seq from (select seq from due where orphaned order by available_at, seq limit 1)
+        union all
+        select seq from due where not exists (select 1 from due where orphaned)
+      )
+      returning ${CLAIMED_COLUMNS}`,
+    values: [flag(claim.mayRetake), claim.limit, claim.token, claim.timeoutMs],
+  };
+}
+
+const SET_CLAIM = `retakes = retakes + (claimed_until is not null),
+        claim_token = ?, claimed_at = ${NOW}, claimed_until = ${nowPlusMs('?')}`;
+
+function firstKeyedRow(table: TableName): SqlStatement {
+  return {
+    text: `
+      select available_at <= ${NOW} as is_due
+      from ${table}
+      where ${PENDING} and key is not null
+      order by available_at, seq
+      limit 1`,
+    values: [],
+  };
+}
+
+/** `claimed_key` repeats the key on claimed rows only, and is indexed: it finds the live claims of a key. */
+export function claimRowsOfKeys(table: TableName, claim: Claim, seqs: readonly unknown[]): SqlStatement {
+  return {
+    text: `
+      update ${table}
+      set ${SET_CLAIM}, claimed_key = key
+      where seq in ${LIST}
+      returning ${CLAIMED_COLUMNS}`,
+    values: [claim.token, claim.timeoutMs, list(seqs)],
+  };
+}
+
+/** After a claim whose result never came: it may have been committed. */
+export function releaseToken(table: TableName, token: string): SqlStatement {
+  const pending = KINDS.map((kind) => `select seq from ${table} where ${PENDING} and ${kind}`);
+  return {
+    text: `
+      update ${table}
+      set ${END_CLAIM}
+      where seq in (${pending.join(' union all ')}) and claim_token = ?`,
+    values: [token],
+  };
+}
+
+/**
+ * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed
+ * other rows of the key since.
+ */
+export function extendClaim(
+  table: TableName,
+  token: string,
+  ids: readonly string[],
+  timeoutMs: number,
+): SqlStatement {
+  return {
+    text: `
+      update ${table}
+      set claimed_until = ${nowPlusMs('?')}
+      where id in ${LIST} and claim_token = ? and ${PENDING}
+        and (key is null or claimed_until > ${NOW})
+      returning id`,
+    values: [timeoutMs, list(ids), token],
+  };
+}

@@ -1,0 +1,40 @@
+import type { SqlDialect } from '../dialect.js';
+import { compare } from './check-schema.js';
+import { claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { claimKeyed } from './claim-keyed.js';
+import { faultOf } from './faults.js';
+import { findExisting, insert } from './insert.js';
+import { backlog, count, peek } from './inspect.js';
+import { locks } from './locks.js';
+import { discard, purgePage, requeue, requeueWhere } from './operate.js';
+import { processed } from './processed.js';
+import { createStatements, lockSchema, TITLE } from './schema.js';
+import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
+
+/** SQLite from 3.42; tested on 3.54 as sql.js has it, and by hand on 3.53 of better-sqlite3. */
+export const sqlite = {
+  name: 'sqlite',
+  begin: ['begin immediate'],
+  quote: '"',
+  locks,
+  processed,
+  schema: { title: TITLE, create: createStatements, compare, lock: lockSchema },
+  faultOf,
+  insert,
+  findExisting,
+  claimUnkeyed,
+  claimKeyed,
+  releaseToken,
+  settleDispatched,
+  settleUnpublished,
+  findReceipts,
+  extendClaim,
+  count,
+  backlog,
+  peek,
+  requeue,
+  requeueWhere,
+  discard,
+  cancel,
+  purgePage,
+} satisfies SqlDialect;

@@ -1,0 +1,83 @@
+import type { RowFilter } from '@postcommit/core';
+import type { EndState } from '../dialect.js';
+import type { SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { END_CLAIM, LIST, list, NOW, PENDING } from './columns.js';
+import { conditions } from './inspect.js';
+
+const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
+        attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
+
+/**
+ * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one
+ * behind all others. The next insert goes on behind that: AUTOINCREMENT looks at the greatest number there is, too.
+ */
+export function requeue(table: TableName, id: string): SqlStatement {
+  return {
+    text: `
+      update ${table}
+      set ${START_ANEW},
+        seq = case when ${PENDING} then seq else (select max(seq) + 1 from ${table}) end
+      where id = ?
+      returning id`,
+    values: [id],
+  };
+}
+
+/**
+ * Oldest first, one after another, so that a key comes back in its old order. By `+seq`: where rows already lie in the
+ * order that is asked for, the planner reads them from the first one on, through all dispatched rows.
+ */
+export function requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlStatement {
+  const { where: matching, values } = conditions({ state: 'dead', ...filter });
+  // Cancelled is the end, unless somebody asks for just that.
+  const where = filter.reason === undefined ? `${matching} and dead_reason is not 'cancelled'` : matching;
+  return {
+    text: `
+      update ${table} as o
+      set ${START_ANEW},
+        seq = case when ${PENDING} then o.seq else n.tail end
+      from (
+        select id, (select max(seq) from ${table}) + row_number() over (order by seq) as tail
+        from (select id, seq from ${table} where ${where} order by +seq limit ?)
+      ) as n
+      where o.id = n.id
+      returning id`,
+    values: [...values, limit],
+  };
+}
+
+export function discard(table: TableName, ids: readonly string[]): SqlStatement {
+  return {
+    text: `delete from ${table} where id in ${LIST} and dead_at is not null returning id`,
+    values: [list(ids)],
+  };
+}
+
+/** A page at a time, so that other writers get their turn in between. */
+export function purgePage(
+  table: TableName,
+  state: EndState,
+  olderThan: Date | { readonly ageMs: number },
+  pageSize: number,
+  topic?: string,
+): () => SqlSteps {
+  const endedAt = `${state}_at`;
+  const [cutoff, value] =
+    olderThan instanceof Date ? ['?', olderThan.getTime()] : [`${NOW} - ?`, olderThan.ageMs];
+  return function* () {
+    const deleted = yield {
+      text: `
+      delete from ${table}
+      where seq in (
+        select seq from ${table}
+        where ${endedAt} is not null and ${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = ?'}
+        order by ${endedAt}
+        limit ?
+      )
+      returning seq`,
+      values: [value, ...(topic === undefined ? [] : [topic]), pageSize],
+    };
+    return [{ deleted: deleted.length }];
+  };
+}

@@ -1,0 +1,130 @@
+import type { SqlStatement } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { NOW } from './columns.js';
+
+/** Raised when the table below changes; `docs/operations/schema.md` tells what each version brought. */
+const SCHEMA_VERSION = 1;
+
+export interface ColumnSpec {
+  readonly name: string;
+  readonly type: 'text' | 'integer';
+  readonly notNull?: boolean;
+  readonly default?: string;
+  /** How rows of an older table are filled. Default: by `default`, or null. */
+  readonly backfill?: string;
+}
+
+/** The columns of every database, in SQLite's types: times are milliseconds since 1970, JSON is text. */
+export const COLUMNS: readonly ColumnSpec[] = [
+  { name: 'id', type: 'text', notNull: true },
+  { name: 'topic', type: 'text', notNull: true },
+  { name: 'payload', type: 'text' },
+  { name: 'key', type: 'text' },
+  { name: 'headers', type: 'text' },
+  { name: 'created_at', type: 'integer', notNull: true, default: NOW },
+  { name: 'available_at', type: 'integer', notNull: true, default: NOW, backfill: 'created_at' },
+  { name: 'dispatched_at', type: 'integer' },
+  { name: 'dead_at', type: 'integer' },
+  { name: 'dead_reason', type: 'text' },
+  { name: 'attempts', type: 'integer', notNull: true, default: '0' },
+  { name: 'retakes', type: 'integer', notNull: true, default: '0' },
+  { name: 'last_error', type: 'text' },
+  { name: 'claim_token', type: 'text' },
+  { name: 'claimed_at', type: 'integer' },
+  { name: 'claimed_until', type: 'integer', backfill: 'claimed_at + 300000' },
+  { name: 'claimed_key', type: 'text' },
+  { name: 'max_attempts', type: 'integer' },
+  { name: 'backoff', type: 'text' },
+];
+
+export interface IndexSpec {
+  readonly suffix: string;
+  readonly columns: readonly string[];
+  readonly where: string;
+}
+
+/** The hot ones hold pending rows only: a million dispatched rows cost the claim nothing. */
+export const INDEXES: readonly IndexSpec[] = [
+  {
+    suffix: '_due',
+    columns: ['available_at', 'seq'],
+    where: 'dispatched_at is null and dead_at is null and key is null',
+  },
+  {
+    suffix: '_keyed_due',
+    columns: ['available_at', 'seq'],
+    where: 'dispatched_at is null and dead_at is null and key is not null',
+  },
+  {
+    suffix: '_keyed',
+    columns: ['key', 'seq'],
+    where: 'dispatched_at is null and dead_at is null and key is not null',
+  },
+  { suffix: '_claimed_key', columns: ['claimed_key'], where: 'claimed_key is not null' },
+  { suffix: '_dispatched', columns: ['dispatched_at'], where: 'dispatched_at is not null' },
+  { suffix: '_dead', columns: ['dead_at'], where: 'dead_at is not null' },
+];
+
+const CHECKS: ReadonlyArray<readonly [suffix: string, condition: string]> = [
+  [
+    '_claim_check',
+    '(claim_token is null) = (claimed_at is null) and (claim_token is null) = (claimed_until is null)',
+  ],
+  ['_state_check', 'dispatched_at is null or dead_at is null'],
+];
+
+export const TITLE = `Postcommit outbox on SQLite, schema version ${SCHEMA_VERSION}`;
+
+/**
+ * Every statement does nothing when its work is done already.
+ *
+ * STRICT: without it a time written as text is kept as text, which is greater than every number, and the row is never
+ * due. AUTOINCREMENT: without it the number of a deleted row is given again.
+ */
+export function createStatements(table: TableName): string[] {
+  const lines = [
+    '"seq" integer primary key autoincrement',
+    ...COLUMNS.map(columnLine),
+    'unique ("id")',
+    ...CHECKS.map(([suffix, condition]) => `constraint "${table.table}${suffix}" check (${condition})`),
+  ];
+  return [
+    `create table if not exists ${table} (\n  ${lines.join(',\n  ')}\n) strict`,
+    ...INDEXES.map((index) => createIndex(table, index)),
+    ...sideTables(table),
+  ];
+}
+
+function columnLine({ name, type, notNull, default: value }: ColumnSpec): string {
+  return [`"${name}" ${type}`, notNull && 'not null', value && `default (${value})`]
+    .filter(Boolean)
+    .join(' ');
+}
+
+export function createIndex(table: TableName, { suffix, columns, where }: IndexSpec): string {
+  const list = columns.map((name) => `"${name}"`).join(', ');
+  return `create index if not exists ${table.quoted(suffix)} on "${table.table}" (${list}) where ${where}`;
+}
+
+/** Locks of jobs, and what consumers have processed. */
+function sideTables(table: TableName): string[] {
+  return [
+    `create table if not exists ${table.quoted('_locks')} (
+  "name" text not null primary key,
+  "token" text not null,
+  "locked_until" integer not null
+) strict`,
+    `create table if not exists ${table.quoted('_processed')} (
+  "consumer" text not null,
+  "row_id" text not null,
+  "processed_at" integer not null default (${NOW}),
+  primary key ("consumer", "row_id")
+) strict`,
+    `create index if not exists ${table.quoted('_processed_at')} on "${table.table}_processed" ("processed_at")`,
+  ];
+}
+
+/** BEGIN IMMEDIATE has admitted one writer: instances that start at once take turns already. */
+export function lockSchema(): SqlStatement {
+  return { text: 'select 1', values: [] };
+}

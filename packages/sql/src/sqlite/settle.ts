@@ -1,0 +1,86 @@
+import { attemptsOf, type Outcome } from '@postcommit/core';
+import type { UnpublishedOutcome } from '../dialect.js';
+import type { SqlStatement } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { END_CLAIM, LIST, list, NOW, nowPlusMs, PENDING } from './columns.js';
+
+/** The token stays on the row as a receipt: a settle whose answer was lost can be repeated. */
+export function settleDispatched(
+  table: TableName,
+  token: string | undefined,
+  ids: readonly string[],
+): SqlStatement {
+  return {
+    text: `
+      update ${table}
+      set dispatched_at = ${NOW}, retakes = 0, claimed_key = null
+      where id in ${LIST} and ${fence(token)} and ${PENDING}
+      returning id`,
+    values: [list(ids), ...fenceValues(token)],
+  };
+}
+
+/** Every other outcome of a batch, in one statement. */
+export function settleUnpublished(
+  table: TableName,
+  token: string | undefined,
+  outcomes: readonly UnpublishedOutcome[],
+): SqlStatement {
+  return {
+    text: `
+      update ${table} as o
+      set attempts = o.attempts + x.attempts,
+        retakes = 0,
+        last_error = coalesce(x.error, o.last_error),
+        available_at = coalesce(${nowPlusMs('x.delay_ms')}, o.available_at),
+        dead_at = case when x.kind = 'dead' then ${NOW} end,
+        dead_reason = x.reason,
+        claim_token = case when x.kind = 'dead' then o.claim_token end,
+        claimed_at = case when x.kind = 'dead' then o.claimed_at end,
+        claimed_until = case when x.kind = 'dead' then o.claimed_until end,
+        claimed_key = null
+      from (
+        select value->>'id' as id, value->>'kind' as kind, value->>'error' as error,
+          value->>'delayMs' as delay_ms, value->>'reason' as reason, value->>'attempts' as attempts
+        from json_each(?)
+      ) as x
+      where o.id = x.id and ${fence(token)} and ${PENDING}
+      returning id`,
+    values: [
+      list(outcomes.map((outcome) => ({ ...outcome, attempts: attemptsOf(outcome) }))),
+      ...fenceValues(token),
+    ],
+  };
+}
+
+export function findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement {
+  const idsOf = (kind: Outcome['kind']): string =>
+    list(outcomes.filter((outcome) => outcome.kind === kind).map(({ id }) => id));
+  return {
+    text: `
+      select id from ${table} where id in ${LIST} and claim_token = ? and dispatched_at is not null
+      union all
+      select id from ${table} where id in ${LIST} and claim_token = ? and dead_at is not null`,
+    values: [idsOf('dispatched'), token, idsOf('dead'), token],
+  };
+}
+
+export function cancel(table: TableName, id: string): SqlStatement {
+  return {
+    text: `
+      update ${table}
+      set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM}
+      where id = ? and ${PENDING}
+      returning id`,
+    values: [id],
+  };
+}
+
+/** Without a token it is an operator's step, whoever holds the row. */
+function fence(token: string | undefined): string {
+  return token === undefined ? 'true' : 'claim_token = ?';
+}
+
+function fenceValues(token: string | undefined): readonly string[] {
+  return token === undefined ? [] : [token];
+}

@@ -1,0 +1,105 @@
+import type { TableOptions } from '@postcommit/sql';
+import { EntitySchema, type EntitySchemaColumnOptions, type ValueTransformer } from 'typeorm';
+import { placeOf } from './outbox-entity.js';
+
+/** How a database holds what the entities give. */
+export interface ColumnTypes {
+  readonly text: EntitySchemaColumnOptions;
+  readonly integer: EntitySchemaColumnOptions;
+  readonly time: EntitySchemaColumnOptions;
+  readonly json: EntitySchemaColumnOptions;
+  readonly seq: EntitySchemaColumnOptions;
+}
+
+const jsonText: ValueTransformer = {
+  to: (value: unknown) => (value === undefined ? undefined : JSON.stringify(value)),
+  from: (text: string | null) => (text === null ? null : JSON.parse(text)),
+};
+
+const milliseconds: ValueTransformer = {
+  to: (time?: Date | null) => time?.getTime() ?? time,
+  from: (ms: number | null) => (ms === null ? null : new Date(ms)),
+};
+
+const numberText: ValueTransformer = { to: (seq: string) => seq, from: String };
+
+export const SQLITE_TYPES: ColumnTypes = {
+  text: { type: 'text' },
+  integer: { type: 'integer' },
+  time: { type: 'integer', transformer: milliseconds },
+  json: { type: 'text', transformer: jsonText },
+  seq: { type: 'integer', transformer: numberText },
+};
+
+/** A `datetime` has no zone: the data source needs `timezone: 'Z'`, or the driver reads it as local time. */
+export const MYSQL_TYPES: ColumnTypes = {
+  text: { type: 'varchar' },
+  integer: { type: 'int' },
+  time: { type: 'datetime', precision: 6 },
+  json: { type: 'longtext', transformer: jsonText },
+  seq: { type: 'bigint' },
+};
+
+type Columns = Readonly<Record<string, keyof ColumnTypes>>;
+
+const OUTBOX: Columns = {
+  id: 'text',
+  topic: 'text',
+  payload: 'json',
+  key: 'text',
+  headers: 'json',
+  createdAt: 'time',
+  availableAt: 'time',
+  dispatchedAt: 'time',
+  deadAt: 'time',
+  deadReason: 'text',
+  attempts: 'integer',
+  retakes: 'integer',
+  lastError: 'text',
+  claimToken: 'text',
+  claimedAt: 'time',
+  claimedUntil: 'time',
+  claimedKey: 'text',
+  maxAttempts: 'integer',
+  backoff: 'json',
+  seq: 'seq',
+};
+const LOCKS: Columns = { name: 'text', token: 'text', lockedUntil: 'time' };
+const PROCESSED: Columns = { consumer: 'text', rowId: 'text', processedAt: 'time' };
+
+/**
+ * All three tables, for queries of your own: the same records as on PostgreSQL. TypeORM can't describe what these
+ * databases need, so `synchronize` and generated migrations leave the tables alone: `OutboxSchema` makes them.
+ */
+export function portableEntities(types: ColumnTypes, options: TableOptions): EntitySchema[] {
+  return [
+    entity(types, placeOf(options), OUTBOX, ['id']),
+    entity(types, placeOf(options, '_locks'), LOCKS, ['name']),
+    entity(types, placeOf(options, '_processed'), PROCESSED, ['consumer', 'rowId']),
+  ];
+}
+
+function entity(
+  types: ColumnTypes,
+  { name, tableName, schema }: ReturnType<typeof placeOf>,
+  columns: Columns,
+  primary: readonly string[],
+): EntitySchema {
+  const described = Object.entries(columns).map(([property, type]) => [
+    property,
+    { ...types[type], name: columnName(property), primary: primary.includes(property) },
+  ]);
+  return new EntitySchema({
+    name,
+    tableName,
+    // To TypeORM, the schemas of MySQL are databases.
+    ...(schema !== undefined && { database: schema }),
+    synchronize: false,
+    columns: Object.fromEntries(described),
+  });
+}
+
+/** `createdAt` is `created_at`. */
+function columnName(property: string): string {
+  return property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,126 @@
+import { OutboxError } from '@postcommit/core';
+import {
+  mysql,
+  postgres,
+  type SqlDatabase,
+  type SqlDialect,
+  type SqlExecutor,
+  sqlite,
+  type TableOptions,
+} from '@postcommit/sql';
+import type { DataSource, EntityManager, EntitySchema } from 'typeorm';
+import { postgresEntities } from './outbox-entity.js';
+import { MYSQL_TYPES, portableEntities, SQLITE_TYPES } from './portable-entities.js';
+import { singleConnectionExecutor } from './single-connection-executor.js';
+import {
+  type BetterSqlite3DatabaseLike,
+  betterSqlite3Connection,
+  type SqljsDatabaseLike,
+  sqljsConnection,
+} from './sqlite-connection.js';
+import { typeormExecutor } from './typeorm-executor.js';
+
+export interface TypeormDatabaseOptions extends TableOptions {
+  /**
+   * On SQLite: how long the outbox waits for the application's transaction, or for another process that writes.
+   * Default 5,000.
+   */
+  readonly busyTimeoutMs?: number;
+}
+
+/** What a type of data source means to the outbox. */
+interface DatabaseKind {
+  readonly dialect: SqlDialect;
+  readonly hasSchemas: boolean;
+  entities(options: TableOptions): EntitySchema[];
+  executor(dataSource: DataSource, options: TypeormDatabaseOptions): SqlExecutor<EntityManager>;
+}
+
+const POSTGRES: DatabaseKind = {
+  dialect: postgres,
+  hasSchemas: true,
+  entities: postgresEntities,
+  executor: (dataSource) => typeormExecutor(dataSource, postgres),
+};
+
+const MYSQL: DatabaseKind = {
+  dialect: mysql,
+  hasSchemas: true,
+  entities: (options) => portableEntities(MYSQL_TYPES, options),
+  executor: (dataSource) => typeormExecutor(dataSource, mysql),
+};
+
+const SQLJS: DatabaseKind = {
+  dialect: sqlite,
+  hasSchemas: false,
+  entities: (options) => portableEntities(SQLITE_TYPES, options),
+  executor: (dataSource, { busyTimeoutMs }) =>
+    singleConnectionExecutor(
+      dataSource,
+      (database) => sqljsConnection(database as SqljsDatabaseLike),
+      busyTimeoutMs,
+    ),
+};
+
+const BETTER_SQLITE3: DatabaseKind = {
+  ...SQLJS,
+  executor: (dataSource, { busyTimeoutMs }) =>
+    singleConnectionExecutor(
+      dataSource,
+      (database) => betterSqlite3Connection(database as BetterSqlite3DatabaseLike),
+      busyTimeoutMs,
+    ),
+};
+
+/** The only place that knows the types of data sources. */
+const KINDS = {
+  postgres: POSTGRES,
+  mysql: MYSQL,
+  mariadb: MYSQL,
+  sqljs: SQLJS,
+  'better-sqlite3': BETTER_SQLITE3,
+} satisfies Record<string, DatabaseKind>;
+
+/** The types of data sources that the outbox works on. */
+export type OutboxDataSourceType = keyof typeof KINDS;
+
+/** How statements are run on a data source, and where its outbox is. For `SqlOutboxSchema` and its kin. */
+export function typeormDatabase(
+  dataSource: DataSource,
+  options: TypeormDatabaseOptions = {},
+): SqlDatabase & { readonly executor: SqlExecutor<EntityManager> } {
+  const kind = kindOf(dataSource.options.type);
+  return { executor: kind.executor(dataSource, options), table: placeOf(kind, dataSource, options) };
+}
+
+export function kindOf(type: string): DatabaseKind {
+  if (Object.hasOwn(KINDS, type)) return KINDS[type as OutboxDataSourceType];
+  const types = Object.keys(KINDS).map((each) => `'${each}'`);
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `the outbox works on a data source of type ${types.join(', ')}; got '${type}'`,
+  );
+}
+
+/**
+ * The entities of a data source live in its `schema`, but TypeORM leaves the search path alone, so our statements have
+ * to name it.
+ */
+function placeOf(
+  { dialect, hasSchemas }: DatabaseKind,
+  { options }: DataSource,
+  { table, schema }: TableOptions,
+): SqlDatabase['table'] {
+  if (schema !== undefined && !hasSchemas) {
+    throw new OutboxError(
+      'INVALID_CONFIG',
+      `a data source of type '${options.type}' has no schemas: leave out the option schema`,
+    );
+  }
+  const usedSchema = schema ?? ('schema' in options ? options.schema : undefined);
+  return {
+    dialect,
+    ...(table !== undefined && { table }),
+    ...(usedSchema !== undefined && { schema: usedSchema }),
+  };
+}

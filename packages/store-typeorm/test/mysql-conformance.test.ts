@@ -1,0 +1,12 @@
+import { describeOutboxStore } from '@postcommit/store-testkit';
+import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
+import { useMysql } from '../../sql/test/mysql-fixture.js';
+import { storeHarness } from '../../sql/test/sql-fixture.js';
+import { typeormStores, useDataSource } from './typeorm-stores.js';
+
+describeOnMysql('on MariaDB or MySQL', () => {
+  const fixture = useMysql();
+  const source = useDataSource(fixture, { type: 'mysql' });
+
+  describeOutboxStore('TypeormOutboxStore', storeHarness(fixture, typeormStores(source)));
+});

@@ -1,0 +1,4 @@
+import { describeOutboxStore } from '@postcommit/store-testkit';
+import { sqliteHarness } from './sqlite-fixture.js';
+
+describeOutboxStore('TypeormOutboxStore on SQLite', sqliteHarness);
