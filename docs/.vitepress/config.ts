@@ -1,0 +1,39 @@
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { defineConfig } from 'vitepress';
+import { home } from './home.js';
+import { sidebar } from './sidebar.js';
+
+/** Files that pages link to and readers download. */
+const DOWNLOADS = ['operations/alerts.yaml', 'operations/grafana-dashboard.json'];
+
+/** Who searches wants a page that explains before the list of every method. Runs in the browser, so it stands alone. */
+function guidesFirst(documentId: string): number {
+  return documentId.includes('/reference/api/') ? 0.2 : 1;
+}
+
+// biome-ignore lint/style/noDefaultExport: VitePress takes its configuration from the default export.
+export default defineConfig({
+  title: 'Postcommit',
+  description: 'The transactional outbox for TypeScript',
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  // The page of the core's API is one large chunk; it is text.
+  vite: { build: { chunkSizeWarningLimit: 2_000 } },
+  rewrites: { 'decisions/README.md': 'decisions/index.md' },
+  themeConfig: {
+    nav: [
+      { text: 'Start', link: '/start/' },
+      { text: 'Concepts', link: '/concepts/problem' },
+      { text: 'Guides', link: '/guides/pg' },
+      { text: 'Operations', link: '/operations/runbook' },
+      { text: 'Reference', link: '/reference/options' },
+    ],
+    sidebar: sidebar(),
+    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: guidesFirst } } } },
+    outline: [2, 3],
+  },
+  transformPageData: ({ relativePath }) => (relativePath === 'index.md' ? { frontmatter: home } : undefined),
+  buildEnd: async ({ srcDir, outDir }) => {
+    for (const file of DOWNLOADS) await copyFile(join(srcDir, file), join(outDir, file));
+  },
+});

@@ -1,0 +1,6 @@
+// Without the theme's own web font: pages use what the reader's system has.
+import DefaultTheme from 'vitepress/theme-without-fonts';
+import './style.css';
+
+// biome-ignore lint/style/noDefaultExport: VitePress takes the theme from the default export.
+export default DefaultTheme;

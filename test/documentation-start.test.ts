@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
+import { usePostgres } from '../packages/sql/test/postgres-fixture.js';
+import { PageProgram } from './documentation/page-program.js';
+import { blocksOf, root } from './documentation/pages.js';
+
+/** From nothing: the program itself makes the tables of the outbox. */
+const fixture = usePostgres(async () => {});
+const patience = { timeout: 120_000 };
+
+const prismaClient = "export * from '../../../../../packages/store-prisma/test/gen/client.js';\n";
+const prismaTable = 'create table if not exists orders (id text primary key, status text not null)';
+
+function mainOf(page: string): string {
+  const block = blocksOf(page).find(({ code }) => code.startsWith('// src/main.ts\n'));
+  if (!block) throw new Error(`${page} shows no src/main.ts`);
+  return block.code;
+}
+
+async function pays(main: string): Promise<void> {
+  await fixture.query(`drop table if exists orders, outbox, outbox_locks, outbox_processed; ${prismaTable}`);
+  const files = { 'src/main.ts': main, 'src/generated/prisma/client.ts': prismaClient };
+  const program = await PageProgram.run(files, fixture.url);
+  const isDone = (): boolean => program.hasEnded || program.lines.length >= 2;
+  await vi.waitUntil(isDone, { timeout: 60_000, interval: 20 });
+  expect(await program.interrupt(), program.complaints.join('\n')).toBe(0);
+  expect(program.lines.sort()).toEqual([
+    expect.stringMatching(/^published order\.paid \{ id: '[0-9a-f-]{36}' \}$/),
+    'rolled back: card declined',
+  ]);
+  const [order, ...others] = await fixture.query('select id, status from orders');
+  expect([order?.status, others]).toEqual(['paid', []]);
+  const rows = await fixture.query('select payload, dispatched_at is not null as dispatched from outbox');
+  expect(rows).toEqual([{ payload: { id: order?.id }, dispatched: true }]);
+}
+
+describe('a reader who follows the page to the letter pays one order and hears of it', () => {
+  it.each(['docs/start/pg.md', 'docs/start/typeorm.md', 'docs/start/prisma.md'])(
+    '%s',
+    patience,
+    async (page) => {
+      await pays(mainOf(page));
+    },
+  );
+
+  it('docs/start/next.md: also when the broker fails twice', patience, async () => {
+    const main = mainOf('docs/start/pg.md');
+    const [block] = blocksOf('docs/start/next.md').filter(({ language }) => language === 'ts');
+    const failing = main.replace(/OutboxModule\.forRoot\(.*\)(?=,\n)/, () =>
+      (block?.code ?? '').replace(/;\n$/, ''),
+    );
+    expect(failing).toContain('broker down at try');
+    await pays(failing);
+    expect(await fixture.query('select attempts, last_error from outbox')).toEqual([
+      { attempts: 2, last_error: expect.stringContaining('broker down at try 2') },
+    ]);
+  });
+});
+
+it('the model on the Prisma page is the one whose client runs here', () => {
+  const [page = ''] = blocksOf('docs/start/prisma.md').flatMap(({ language, code }) =>
+    language === 'prisma' ? code : [],
+  );
+  const [model = 'none'] = /model Order [\s\S]*?\n}/.exec(page) ?? [];
+  expect(readFileSync(`${root}/packages/store-prisma/test/schema.prisma`, 'utf8')).toContain(model);
+});

@@ -1,0 +1,1 @@
+export declare const container: import('inversify').Container;

@@ -1,0 +1,1 @@
+export declare function remind(payload: unknown, idempotencyKey: string): Promise<void>;

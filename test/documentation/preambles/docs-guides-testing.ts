@@ -1,0 +1,1 @@
+export { createEmptyTable, MyOutboxStore } from './packages-store-testkit-README.js';

@@ -1,0 +1,1 @@
+export declare function findMissing(app: import('@postcommit/core').OutboxApp): Promise<number>;

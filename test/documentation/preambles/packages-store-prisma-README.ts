@@ -1,0 +1,3 @@
+export { PrismaPg } from '@prisma/adapter-pg';
+export { defineConfig } from 'prisma/config';
+export { PrismaClient } from '../../../packages/store-prisma/test/gen/client.js';
