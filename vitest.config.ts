@@ -9,7 +9,7 @@ export default defineConfig({
     alias: [{ find: /^@postcommit\/(?!tooling)([^/]+)$/, replacement: `${packages}/$1/src/index.ts` }],
   },
   test: {
-    include: ['{packages/*,tooling,test}/**/*.test.ts'],
+    include: ['{packages/*,bench,tooling,test}/**/*.test.ts'],
     globalSetup: ['tooling/src/vitest-global-setup.ts', 'packages/store-prisma/test/generate-client.mjs'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     // Only for what hangs: a busy machine must not fail a test that compiles or starts processes.

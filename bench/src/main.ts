@@ -1,56 +1,53 @@
-import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { cases, type Target } from './cases.js';
-import { median } from './measure.js';
+import { atEnd, end, endOnSignals } from './at-end.js';
+import { checkGates, type Gate } from './gates.js';
+import { BadOption, parseOptions, USAGE } from './options.js';
 import { startServer } from './place.js';
+import { readResults, writeJson, writePage } from './report/files.js';
+import type { Results } from './report/results.js';
+import { measureAll, plan } from './run.js';
+import { FAILED } from './trials.js';
 
-const { values: options } = parseArgs({
-  options: {
-    case: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '3' },
-    scale: { type: 'string', default: '1' },
-    json: { type: 'string' },
-  },
-});
-const scale = Number(options.scale);
-const sizes = {
-  drainRows: Math.round(100_000 * scale),
-  bulkRows: Math.round(10_000 * scale),
-  enqueues: Math.round(3_000 * scale),
-  dispatchedRows: Math.round(5_000_000 * scale),
-  memoryRows: Math.round(1_000_000 * scale),
-  laterRows: Math.round(1_000_000 * scale),
-};
-
-/** Small figures with a decimal. */
-function figure(value: number): string {
-  return value < 100 ? value.toFixed(1) : String(Math.round(value));
-}
-
-function verdict({ of, to, atLeast, atMost }: Target, medians: ReadonlyMap<string, number>): string {
-  const base = typeof to === 'number' ? to : (medians.get(to) ?? Number.NaN);
-  const ratio = (medians.get(of) ?? Number.NaN) / base;
-  const holds = ratio >= (atLeast ?? 0) && ratio <= (atMost ?? Number.POSITIVE_INFINITY);
-  const wanted = atLeast === undefined ? `at most ${atMost?.toFixed(2)}` : atLeast.toFixed(2);
-  return `${holds ? 'holds' : 'MISSED'}: ${of} is ${ratio.toFixed(2)} of ${to} (wanted ${wanted})`;
-}
-
-const server = await startServer();
-const report: unknown[] = [];
-try {
-  for (const one of cases(sizes).filter(({ name }) => name.includes(options.case))) {
-    process.stderr.write(`${one.name}\n`);
-    const results = await one.run(server, Number(options.rounds));
-    const medians = new Map(results.map(({ name, rates }) => [name, median(rates)]));
-    console.log(`\n## ${one.name}\n\n| | ${one.unit}, median (min–max) |\n| --- | --- |`);
-    for (const { name, rates } of results) {
-      const [middle, low, high] = [median(rates), Math.min(...rates), Math.max(...rates)].map(figure);
-      console.log(`| ${name} | ${middle} (${low}–${high}) |`);
-    }
-    for (const target of one.targets) console.log(`\n${verdict(target, medians)}`);
-    report.push({ case: one.name, unit: one.unit, results });
+/** 0: done. 1: a statement count is not what it must be, or a trial failed. 2: a bad flag. Ratios never decide. */
+async function main(args: readonly string[]): Promise<number> {
+  const options = parseOptions(args);
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
   }
-} finally {
-  await server.stop();
+  if (options.from !== undefined) {
+    writePage(readResults(options.from));
+    return 0;
+  }
+  const run = await plan(options);
+  process.stderr.write(`${run.describe()}\n`);
+  const server = await startServer(options.walLevel);
+  atEnd(() => server.stop());
+  const gates = await checkGates(server);
+  for (const gate of gates) console.log(gateText(gate));
+  const results = await measureAll(server, run, options, args, (known) => {
+    if (options.json !== undefined) writeJson(options.json, known);
+  });
+  if (options.page) writePage(results);
+  const isExact = gates.every(({ found, wanted }) => found === wanted);
+  return isExact && !hasFailed(results) ? 0 : 1;
 }
-if (options.json) writeFileSync(options.json, JSON.stringify(report, null, 2));
+
+function hasFailed({ cases }: Results): boolean {
+  const cells = cases.flatMap(({ lines }) => lines.flatMap((line) => Object.values(line.cells)));
+  return cells.some((cell) => typeof cell === 'string' && cell.startsWith(FAILED));
+}
+
+function gateText({ name, wanted, found }: Gate): string {
+  const verdict = found === wanted ? 'holds' : 'FAILED';
+  return `${verdict}: ${name} sends ${found} ${found === 1 ? 'statement' : 'statements'} (must be ${wanted})`;
+}
+
+endOnSignals();
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  process.exitCode = error instanceof BadOption ? 2 : 1;
+  console.error(error instanceof BadOption ? `${error.message}\n\n${USAGE}` : error);
+} finally {
+  await end();
+}

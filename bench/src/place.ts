@@ -4,46 +4,56 @@ import { startPostgres } from '@postcommit/tooling/postgres';
 import pg from 'pg';
 import type { Place } from './subject.js';
 
+export type WalLevel = 'replica' | 'logical';
+
 export interface Server {
-  /** Runs work in a new, empty database. */
-  withPlace<T>(work: (place: Place) => Promise<T>): Promise<T>;
+  /** As it calls itself. */
+  readonly version: string;
+  /** Makes a new database. */
+  open(): Promise<OpenPlace>;
   stop(): Promise<void>;
 }
 
+export interface OpenPlace extends Place {
+  drop(): Promise<void>;
+}
+
 /** One durable server for the whole run: what differs between subjects is not the machine. */
-export async function startServer(): Promise<Server> {
+export async function startServer(walLevel: WalLevel): Promise<Server> {
   const server = await startPostgres({
     durable: true,
-    // As PostgreSQL comes: `logical`, which the tests use, doubles what an update writes.
     settings: {
-      wal_level: 'replica',
+      wal_level: walLevel,
       shared_buffers: '1GB',
       max_wal_size: '4GB',
       checkpoint_timeout: '15min',
     },
   });
   const admin = new pg.Pool({ connectionString: server.url, max: 1 });
+  const { rows } = await admin.query<{ server_version: string }>('show server_version');
   return {
-    withPlace: async (work) => {
-      const name = `bench_${randomUUID().replaceAll('-', '')}`;
-      await admin.query(`create database ${name}`);
-      const url = Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
-      const pool = new pg.Pool({ connectionString: url, max: 60 });
-      try {
-        await pool.query(
-          'create table orders (id bigint generated always as identity primary key, number bigint not null)',
-        );
-        return await work({ url, pool });
-      } finally {
-        await pool.end();
-        await dropQuietly(admin, name);
-      }
-    },
+    version: rows[0]?.server_version ?? 'unknown',
+    open: () => openPlace(admin, server.url),
     stop: async () => {
       await admin.end();
       await server.stop();
     },
   };
+}
+
+async function openPlace(admin: pg.Pool, serverUrl: string): Promise<OpenPlace> {
+  const name = `bench_${randomUUID().replaceAll('-', '')}`;
+  await admin.query(`create database ${name}`);
+  const url = Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href;
+  const pool = new pg.Pool({ connectionString: url, max: 60 });
+  await pool.query(
+    'create table orders (id bigint generated always as identity primary key, number bigint not null)',
+  );
+  const drop = async (): Promise<void> => {
+    await pool.end();
+    await dropQuietly(admin, name);
+  };
+  return { name, url, pool, drop };
 }
 
 /** Statistics and the visibility map as a running system has them, and no checkpoint in the middle of a measurement. */
@@ -62,4 +72,5 @@ async function dropQuietly(admin: pg.Pool, name: string): Promise<void> {
     if (dropped) return;
     await setTimeout(100);
   }
+  await admin.query(`drop database if exists ${name} with (force)`);
 }

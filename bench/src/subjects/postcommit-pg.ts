@@ -1,43 +1,104 @@
-import { PgOutboxStore } from '@postcommit/store-pg';
-import { payload, type Subject } from '../subject.js';
-import { createOutbox } from './outbox-table.js';
-import { dispatching } from './postcommit-stores.js';
+import { OutboxDispatcher } from '@postcommit/core';
+import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
+import {
+  BATCH_SIZE,
+  type Consumer,
+  type OpenSubject,
+  orderOf,
+  type Place,
+  type Report,
+  type Subject,
+} from '../subject.js';
+import { businessTransaction } from './business-transaction.js';
+import { createOutbox, outboxTable } from './outbox-table.js';
+import { claiming, enqueue, inBatches, runApplication } from './postcommit.js';
 
 export const postcommitPg: Subject = {
-  name: 'postcommit store-pg',
-  open: async (place) => {
-    await createOutbox(place);
-    const store = new PgOutboxStore(place.pool);
-    return {
-      ...dispatching(place, store),
-      enqueueOne: async (orderId) => {
-        const client = await place.pool.connect();
-        await client.query('begin');
-        await client.query('insert into orders (number) values ($1)', [orderId]);
-        await store.enqueueWith(client, { topic: 'order.paid', payload: payload(orderId) });
-        await client.query('commit');
-        client.release();
-      },
-      enqueueBulk: async (count) => {
-        const client = await place.pool.connect();
-        await client.query('begin');
-        const entries = Array.from({ length: count }, (_, index) => ({
-          topic: 'order.paid',
-          payload: payload(index),
-        }));
-        await store.enqueueWith(client, entries);
-        await client.query('commit');
-        client.release();
-      },
-    };
-  },
+  id: 'store-pg',
+  name: 'postcommit, store-pg',
+  settings: 'an application with its worker: batches of 1,000, to a publisher that takes batches',
+  isOurs: true,
+  prepare: createOutbox,
+  open: async (place) => ({
+    ...onPool(place),
+    consume: (report) => runApplication(OutboxPgModule.forRoot({ pool: place.pool }), inBatches(report)),
+  }),
 };
 
-/** One dispatcher, which claims a batch while it settles another: two calls of `dispatchPending` take turns. */
-export const postcommitPgOverlapping: Subject = {
-  name: 'postcommit store-pg, two batches at once',
-  open: async (place) => {
-    await createOutbox(place);
-    return dispatching(place, new PgOutboxStore(place.pool), async () => {}, 2);
-  },
+export const postcommitPgDefaults: Subject = {
+  id: 'store-pg-defaults',
+  name: 'postcommit, store-pg, defaults',
+  settings: 'an application with nothing set, and a function as its publisher, called for each row',
+  isOurs: true,
+  prepare: createOutbox,
+  open: async (place) => ({
+    ...onPool(place),
+    consume: (report) =>
+      runApplication(OutboxPgModule.forRoot({ pool: place.pool }), {
+        publisher: async (row) => report([orderOf(row.payload)]),
+      }),
+  }),
 };
+
+export const postcommitOneCall: Subject = {
+  id: 'store-pg-one-call',
+  name: 'postcommit, store-pg, one call at a time',
+  settings:
+    'one dispatcher, one call of `dispatchPending` after another, on one connection at a time; batches of 1,000, a function as its publisher',
+  isOurs: true,
+  prepare: createOutbox,
+  cannot: { transact: 'enqueues as store-pg does' },
+  open: async (place) => ({ ...onPool(place), consume: (report) => dispatchOn(place, report) }),
+};
+
+export const postcommitNoWakeup: Subject = {
+  id: 'store-pg-no-wakeup',
+  name: 'postcommit, store-pg, wake-up off',
+  settings: 'no NOTIFY by the producers',
+  isOurs: true,
+  prepare: createOutbox,
+  cannot: { consume: 'consumes as store-pg does' },
+  open: async (place) => onPool(place, false),
+};
+
+/** Only the latency case knows how to run it: its consumer is no process of its own. */
+export const postcommitSameProcess: Subject = {
+  id: 'store-pg-same-process',
+  name: 'postcommit, store-pg, same process',
+  settings:
+    'as store-pg, with the producer in the process of the worker: it is told of new rows without NOTIFY',
+  isOurs: true,
+  prepare: createOutbox,
+  cannot: { consume: 'consumes in the process of the producer', transact: 'enqueues as store-pg does' },
+  open: async (place) => onPool(place),
+};
+
+function onPool(place: Place, wakeup = true): OpenSubject {
+  const store = new PgOutboxStore(place.pool, { wakeup });
+  return {
+    ...outboxTable(place),
+    transact: (orders) => businessTransaction(place, orders, (client) => enqueue(store, client, orders)),
+    claim: claiming(store),
+    // A notification may still be owed, and the pool is about to end.
+    close: () => store.flushWakeup(),
+  };
+}
+
+async function dispatchOn({ pool }: Place, report: Report): Promise<Consumer> {
+  const publish = async (row: { payload: unknown }): Promise<void> => report([orderOf(row.payload)]);
+  const dispatcher = new OutboxDispatcher(new PgOutboxStore(pool), publish, { batchSize: BATCH_SIZE });
+  let isStopped = false;
+  const loop = async (): Promise<void> => {
+    while (!isStopped) {
+      const { fetched } = await dispatcher.dispatchPending();
+      if (fetched === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  const ended = loop();
+  return {
+    stop: async () => {
+      isStopped = true;
+      await ended;
+    },
+  };
+}

@@ -1,82 +1,122 @@
 import { randomUUID } from 'node:crypto';
-import { postgres, TableName } from '@postcommit/sql';
+import { postgres, type SqlStatement, TableName } from '@postcommit/sql';
 import type pg from 'pg';
-import { BATCH_SIZE, payload, type Subject } from '../subject.js';
-import { createOutbox, seedOutbox } from './outbox-table.js';
+import {
+  BATCH_SIZE,
+  type Consumer,
+  type OpenSubject,
+  orderOf,
+  type Place,
+  payload,
+  type Report,
+  type Subject,
+} from '../subject.js';
+import { businessTransaction } from './business-transaction.js';
+import { createOutbox, outboxTable } from './outbox-table.js';
 
 const table = new TableName();
 
 /**
- * The limit: a program that only runs the same two statements on one connection, on the same table, and reads the
- * payloads, as any publisher has to.
+ * The limit: a program that only runs the same two statements, on the same table, and reads the payloads, as any
+ * publisher has to.
  */
 export const rawSql: Subject = {
-  name: 'raw SQL limit',
-  open: async (place) => {
-    await createOutbox(place);
-    const client = await place.pool.connect();
-    return {
-      seed: (workload) => seedOutbox(place, workload),
-      drain: () => drainOn(client),
-      enqueueOne: async (orderId) => {
-        const own = await place.pool.connect();
-        await own.query('begin');
-        await own.query('insert into orders (number) values ($1)', [orderId]);
-        await own.query("insert into outbox (id, topic, payload) values ($1, 'order.paid', $2)", [
-          randomUUID(),
-          JSON.stringify(payload(orderId)),
-        ]);
-        await own.query('commit');
-        own.release();
-      },
-      enqueueBulk: async (count) => {
-        const indexes = Array.from({ length: count }, (_, index) => index);
-        await client.query('begin');
-        await client.query(
-          `insert into outbox (id, topic, payload)
-           select id, 'order.paid', payload from unnest($1::varchar[], $2::jsonb[]) as u(id, payload)`,
-          [indexes.map(() => randomUUID()), indexes.map((index) => JSON.stringify(payload(index)))],
-        );
-        await client.query('commit');
-      },
-      close: async () => client.release(),
-    };
-  },
+  id: 'raw-sql',
+  name: 'raw SQL limit, one connection',
+  settings: 'our own claim and settle statements by hand, prepared, batches of 1,000',
+  isLimit: true,
+  prepare: createOutbox,
+  cannot: { keys: 'runs the statements for rows without a key' },
+  open: async (place) => onTable(place, 1),
 };
 
-/** The same on two connections at once. */
 export const rawSqlTwice: Subject = {
+  id: 'raw-sql-two',
   name: 'raw SQL limit, two connections',
-  open: async (place) => {
-    await createOutbox(place);
-    const clients = await Promise.all([place.pool.connect(), place.pool.connect()]);
-    return {
-      seed: (workload) => seedOutbox(place, workload),
-      drain: async () => {
-        const counts = await Promise.all(clients.map((client) => drainOn(client)));
-        return counts.reduce((sum, count) => sum + count, 0);
-      },
-      close: async () => {
-        for (const client of clients) client.release();
-      },
-    };
+  settings: 'the same on two connections at once',
+  isLimit: true,
+  prepare: createOutbox,
+  cannot: {
+    keys: 'runs the statements for rows without a key',
+    transact: 'enqueues as on one connection',
+    claim: 'claims as on one connection',
   },
+  open: async (place) => onTable(place, 2),
 };
 
-async function drainOn(client: pg.PoolClient): Promise<number> {
-  const run = async ({ text, values }: { text: string; values: readonly unknown[] }) =>
-    (await client.query(text, [...values])).rows;
-  for (let total = 0; ; ) {
-    const token = randomUUID();
-    const rows = await run(
-      postgres.claimUnkeyed(table, { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true }),
-    );
-    const ids = rows.flatMap(({ id }) => (id === null ? [] : [id as string]));
-    for (const row of rows) publishNothing(JSON.parse(row.payload as string));
-    if (ids.length === 0) return total;
-    await run(postgres.settleDispatched(table, token, ids));
-    total += ids.length;
-  }
+function onTable(place: Place, connections: number): OpenSubject {
+  return {
+    ...outboxTable(place),
+    consume: (report) => consumeOn(place, connections, report),
+    transact: (orders) =>
+      businessTransaction(place, orders, (client) =>
+        client.query({
+          name: 'enqueue',
+          text: `insert into outbox (id, topic, payload)
+             select id, 'order.paid', payload from unnest($1::varchar[], $2::jsonb[]) as u(id, payload)`,
+          values: [orders.map(() => randomUUID()), orders.map((order) => JSON.stringify(payload(order)))],
+        }),
+      ),
+    claim: async () => {
+      const client = await place.pool.connect();
+      try {
+        const startedAt = performance.now();
+        const batch = await claimOn(client);
+        const ms = performance.now() - startedAt;
+        await settleOn(client, batch);
+        return { ms, rows: batch.ids.length };
+      } finally {
+        client.release();
+      }
+    },
+    close: async () => {},
+  };
 }
 
-function publishNothing(_payload: unknown): void {}
+async function consumeOn({ pool }: Place, connections: number, report: Report): Promise<Consumer> {
+  let isStopped = false;
+  const loop = async (): Promise<void> => {
+    const client = await pool.connect();
+    while (!isStopped) {
+      const batch = await claimOn(client);
+      if (batch.ids.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      else report(batch.payloads.map((text) => orderOf(JSON.parse(text))));
+      await settleOn(client, batch);
+    }
+    client.release();
+  };
+  const loops = Array.from({ length: connections }, loop);
+  return {
+    stop: async () => {
+      isStopped = true;
+      await Promise.all(loops);
+    },
+  };
+}
+
+interface Batch {
+  readonly token: string;
+  readonly ids: readonly string[];
+  readonly payloads: readonly string[];
+}
+
+async function claimOn(client: pg.PoolClient): Promise<Batch> {
+  const token = randomUUID();
+  const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true };
+  const rows = (await run(client, 'claim', postgres.claimUnkeyed(table, claim))).filter(
+    ({ id }) => id !== null,
+  );
+  return { token, ids: rows.map(({ id }) => String(id)), payloads: rows.map((row) => String(row.payload)) };
+}
+
+async function settleOn(client: pg.PoolClient, { token, ids }: Batch): Promise<void> {
+  if (ids.length > 0) await run(client, 'settle', postgres.settleDispatched(table, token, [...ids]));
+}
+
+async function run(
+  client: pg.PoolClient,
+  name: string,
+  { text, values }: SqlStatement,
+): Promise<Array<Record<string, unknown>>> {
+  return (await client.query<Record<string, unknown>>({ name, text, values: [...values] })).rows;
+}

@@ -1,0 +1,26 @@
+import type { Case, Setting } from '../case.js';
+import { bulkCase } from './bulk.js';
+import { drainCase } from './drain.js';
+import { enqueueCase } from './enqueue.js';
+import { growthCase } from './growth.js';
+import { heldClaimCase } from './held-claim.js';
+import { keyedCase } from './keyed.js';
+import { latencyCase } from './latency.js';
+import { memoryCase } from './memory.js';
+import { steadyCase } from './steady.js';
+import { telemetryCase } from './telemetry.js';
+
+export function allCases(setting: Setting): Case[] {
+  return [
+    enqueueCase,
+    bulkCase,
+    drainCase,
+    latencyCase,
+    growthCase,
+    memoryCase,
+    steadyCase,
+    keyedCase,
+    heldClaimCase,
+    telemetryCase,
+  ].map((make) => make(setting));
+}

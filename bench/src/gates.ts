@@ -1,0 +1,91 @@
+import { OutboxDispatcher, type OutboxEntry } from '@postcommit/core';
+import { PgOutboxStore } from '@postcommit/store-pg';
+import type { Server } from './place.js';
+import { countStatements } from './statement-count.js';
+import { BATCH_SIZE, type Place, payload, type Subject } from './subject.js';
+import { createOutbox } from './subjects/outbox-table.js';
+import { postcommitPg } from './subjects/postcommit-pg.js';
+import { postcommitPrisma } from './subjects/postcommit-prisma.js';
+import { postcommitTypeorm } from './subjects/postcommit-typeorm.js';
+
+/** A count that must be exact on every machine: how many statements something sends. */
+export interface Gate {
+  readonly name: string;
+  readonly wanted: number;
+  readonly found: number;
+}
+
+/** BEGIN, the order, COMMIT: what the business sends anyway. */
+const BUSINESS = 3;
+
+export async function checkGates(server: Server): Promise<Gate[]> {
+  const gates: Gate[] = [];
+  for (const subject of [postcommitPg, postcommitTypeorm, postcommitPrisma]) {
+    gates.push(...(await inPlace(server, (place) => enqueueGates(subject, place))));
+  }
+  gates.push(...(await inPlace(server, dispatchGates)));
+  return gates;
+}
+
+async function inPlace<T>(server: Server, work: (place: Place) => Promise<T>): Promise<T> {
+  const place = await server.open();
+  try {
+    return await work(place);
+  } finally {
+    await place.drop();
+  }
+}
+
+/** One statement for any number of messages, in a transaction that is there anyway; one to claim, one to settle. */
+async function enqueueGates(subject: Subject, place: Place): Promise<Gate[]> {
+  await subject.prepare(place);
+  const gates: Gate[] = [];
+  for (const messages of [1, BATCH_SIZE]) {
+    const open = await subject.open(place);
+    try {
+      // Opens connections, which send statements of their own in some clients.
+      await open.transact?.([]);
+      await open.claim?.();
+      const orders = Array.from({ length: messages }, (_, index) => index);
+      const enqueued = (await countStatements(() => open.transact?.(orders))) - BUSINESS;
+      gates.push({
+        name: `${subject.name}: enqueue ${messages} in a transaction`,
+        wanted: 1,
+        found: enqueued,
+      });
+      const claimed = await countStatements(() => open.claim?.());
+      gates.push({ name: `${subject.name}: claim and settle ${messages}`, wanted: 2, found: claimed });
+    } finally {
+      // A store that has just notified would owe another notification by the next enqueue.
+      await open.close();
+    }
+  }
+  return gates;
+}
+
+async function dispatchGates(place: Place): Promise<Gate[]> {
+  await createOutbox(place);
+  const store = new PgOutboxStore(place.pool, { wakeup: false });
+  const dispatcher = new OutboxDispatcher(store, async () => {}, { batchSize: BATCH_SIZE });
+  const fill = (options: Partial<OutboxEntry> = {}): Promise<string[]> =>
+    store.enqueue(
+      Array.from({ length: BATCH_SIZE }, (_, index) => ({
+        topic: 'order.paid',
+        payload: payload(index),
+        ...options,
+      })),
+    );
+  const dispatch = () => countStatements(() => dispatcher.dispatchPending());
+  await dispatcher.dispatchPending();
+  const empty = await dispatch();
+  await fill();
+  const unkeyed = await dispatch();
+  await fill({ key: 'k' });
+  const keyed = await dispatch();
+  return [
+    { name: 'dispatchPending on an empty table', wanted: 1, found: empty },
+    { name: `dispatchPending of ${BATCH_SIZE} rows`, wanted: 2, found: unkeyed },
+    // A look, then BEGIN, lock, claim and COMMIT, then the settle.
+    { name: `dispatchPending of ${BATCH_SIZE} rows of one key`, wanted: 6, found: keyed },
+  ];
+}

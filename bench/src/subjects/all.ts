@@ -1,0 +1,46 @@
+import type { Subject } from '../subject.js';
+import { bullmq, bullmqDefaults } from './bullmq.js';
+import { graphileWorker, graphileWorkerDefaults } from './graphile-worker.js';
+import { handWritten } from './hand-written.js';
+import { pgBossDefaults, pgBossFetch, pgBossWork } from './pg-boss.js';
+import {
+  postcommitNoWakeup,
+  postcommitOneCall,
+  postcommitPg,
+  postcommitPgDefaults,
+  postcommitSameProcess,
+} from './postcommit-pg.js';
+import { postcommitPrisma } from './postcommit-prisma.js';
+import { postcommitTypeorm } from './postcommit-typeorm.js';
+import { rawSql, rawSqlTwice } from './raw-sql.js';
+import {
+  outboxPolling,
+  outboxPollingDefaults,
+  outboxReplication,
+  outboxReplicationDefaults,
+} from './transactional-outbox.js';
+
+/** In the order of the tables. Another database is another list of subjects. */
+export const subjects: readonly Subject[] = [
+  postcommitPg,
+  postcommitOneCall,
+  postcommitNoWakeup,
+  postcommitSameProcess,
+  postcommitTypeorm,
+  postcommitPrisma,
+  postcommitPgDefaults,
+  rawSql,
+  rawSqlTwice,
+  handWritten,
+  graphileWorker,
+  graphileWorkerDefaults,
+  pgBossWork,
+  pgBossFetch,
+  pgBossDefaults,
+  bullmq,
+  bullmqDefaults,
+  outboxPolling,
+  outboxPollingDefaults,
+  outboxReplication,
+  outboxReplicationDefaults,
+];

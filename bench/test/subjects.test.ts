@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { subjects } from '../src/subjects/all.js';
+import { loadSubject } from '../src/subjects/one.js';
+
+it.each(subjects.map((subject) => [subject.id, subject] as const))(
+  'a process that is told to be %s is that one',
+  async (id, subject) => {
+    expect(await loadSubject(id)).toBe(subject);
+  },
+);
+
+it('a process that is told to be something else fails', async () => {
+  await expect(loadSubject('store-pg-nothing')).rejects.toThrow('there is no subject');
+});
+
+it('no two subjects share an id or a name', () => {
+  expect(new Set(subjects.map(({ id }) => id)).size).toBe(subjects.length);
+  expect(new Set(subjects.map(({ name }) => name)).size).toBe(subjects.length);
+});
