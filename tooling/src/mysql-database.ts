@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createMysqlDatabase, dropMysqlDatabase, findMysql, mysqlDatabaseUrl } from './mysql-server.js';
 
+/** Whether there is a server for `openMysqlDatabase`. */
+export async function usableMysql(): Promise<boolean> {
+  return (await findMysql()) !== undefined;
+}
+
 /** An empty database on MYSQL_URL's server, or on the one that listens on the usual port, outside of tests. */
 export async function openMysqlDatabase(): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = await findMysql();

@@ -1,41 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../src/postgres.js';
 import { expectNothingLeft, ownTemporaryFolder } from './leftovers.js';
 import { query } from './query.js';
+import { runVitest } from './run-vitest.js';
 
-/** Runs fixtures/forgetful.fixture.ts in a vitest of its own, with our globalSetup. */
-async function runVitest(
-  temporary: string,
-  databaseUrl?: string,
-): Promise<{ code: unknown; output: string }> {
-  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
-  const config = fileURLToPath(new URL('./fixtures/vitest.config.ts', import.meta.url));
-  const child = spawn(process.execPath, [vitest, 'run', '--config', config], {
-    env: {
-      PATH: process.env.PATH,
-      TMPDIR: temporary,
-      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close') as Promise<unknown[]>,
-  ]);
-  return { code, output: stdout + stderr };
-}
+const FIXTURE = 'forgetful.fixture';
 
 describe('createTestDatabase in a vitest run', { timeout: 60_000 }, () => {
   test('uses the embedded server, which is gone afterwards', async () => {
     const temporary = await ownTemporaryFolder();
-    const { code, output } = await runVitest(temporary);
+    const { code, output } = await runVitest(FIXTURE, temporary);
     expect(output).toContain('1 passed');
     expect(code).toBe(0);
     await expectNothingLeft(temporary);
@@ -46,7 +20,9 @@ describe('createTestDatabase in a vitest run', { timeout: 60_000 }, () => {
     onTestFinished(() => server.stop());
     const before = await query(server.url, 'select datname from pg_database order by 1');
     const withPassword = server.url.replace('postgres@', 'postgres:s3cret@');
-    const { code, output } = await runVitest(await ownTemporaryFolder(), withPassword);
+    const { code, output } = await runVitest(FIXTURE, await ownTemporaryFolder(), {
+      DATABASE_URL: withPassword,
+    });
     expect(output).toContain('1 passed');
     expect(output).not.toContain('s3cret');
     expect(code).toBe(0);
@@ -61,7 +37,7 @@ describe('createTestDatabase in a vitest run', { timeout: 60_000 }, () => {
     ['nothing listens', 'postgres://postgres:s3cret@127.0.0.1:1/postgres', 'ECONNREFUSED'],
     ['it is no url', 'postgres://postgres:s3cret@[nonsense', 'DATABASE_URL is not a url'],
   ])('fails without printing the password when %s', async (_case, url, message) => {
-    const { code, output } = await runVitest(await ownTemporaryFolder(), url);
+    const { code, output } = await runVitest(FIXTURE, await ownTemporaryFolder(), { DATABASE_URL: url });
     expect(output).toContain(message);
     expect(output).not.toContain('s3cret');
     expect(code).toBe(1);

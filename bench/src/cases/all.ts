@@ -6,6 +6,7 @@ import { growthCase } from './growth.js';
 import { heldClaimCase } from './held-claim.js';
 import { keyedCase } from './keyed.js';
 import { latencyCase } from './latency.js';
+import { mariadbCase } from './mariadb.js';
 import { memoryCase } from './memory.js';
 import { steadyCase } from './steady.js';
 import { telemetryCase } from './telemetry.js';
@@ -22,5 +23,6 @@ export function allCases(setting: Setting): Case[] {
     keyedCase,
     heldClaimCase,
     telemetryCase,
+    mariadbCase,
   ].map((make) => make(setting));
 }

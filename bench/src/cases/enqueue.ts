@@ -1,8 +1,7 @@
 import type { Case, Setting } from '../case.js';
 import { joined, linesFor, scaled } from '../lines.js';
+import { measurePairs, medianPair } from '../pairs.js';
 import { settleDown } from '../place.js';
-import { median, rateOf } from '../statistics.js';
-import type { OpenSubject } from '../subject.js';
 import { bullmq } from '../subjects/bullmq.js';
 import { graphileWorker } from '../subjects/graphile-worker.js';
 import { handWritten } from '../subjects/hand-written.js';
@@ -14,9 +13,6 @@ import { rawSql } from '../subjects/raw-sql.js';
 import { outboxPolling } from '../subjects/transactional-outbox.js';
 
 const CONCURRENCIES = [1, 10, 50];
-/** The disk's speed changes within seconds: with and without take turns in short slices. */
-const SLICES = 5;
-
 const LINES = [
   postcommitPg,
   postcommitNoWakeup,
@@ -43,11 +39,8 @@ export function enqueueCase(setting: Setting): Case {
         const open = await subject.open(place);
         try {
           await settleDown(place);
-          const pairs = await measurePairs(open, concurrency, transactions);
-          return {
-            [rate]: median(pairs.map((pair) => pair.withMessage)),
-            [ratio]: median(pairs.map((pair) => pair.withMessage / pair.without)),
-          };
+          const pair = medianPair(await measurePairs(open, concurrency, transactions));
+          return { [rate]: pair.rate, [ratio]: pair.ratio };
         } finally {
           await open.close();
         }
@@ -76,35 +69,4 @@ export function enqueueCase(setting: Setting): Case {
       target(postcommitPg.name, pgBossWork.name, 10, 1),
     ],
   };
-}
-
-interface Pair {
-  readonly withMessage: number;
-  readonly without: number;
-}
-
-async function measurePairs(open: OpenSubject, concurrency: number, count: number): Promise<Pair[]> {
-  let order = 0;
-  const slice = (withMessage: boolean): Promise<number> =>
-    rateOf(async () => {
-      const each = Math.ceil(count / concurrency);
-      const producer = async (): Promise<void> => {
-        for (let done = 0; done < each; done++) {
-          order += 1;
-          await open.transact?.(withMessage ? [order] : []);
-        }
-      };
-      await Promise.all(Array.from({ length: concurrency }, producer));
-      return each * concurrency;
-    });
-  const pairs: Pair[] = [];
-  // The first pair opens connections and warms the caches.
-  for (let round = 0; round <= SLICES; round++) {
-    const pair = { without: await slice(false), withMessage: await slice(true) };
-    if (round > 0) pairs.push(pair);
-  }
-  const expected = (SLICES + 1) * Math.ceil(count / concurrency) * concurrency;
-  const left = await open.left();
-  if (left !== expected) throw new Error(`${left} messages are there instead of ${expected}`);
-  return pairs;
 }

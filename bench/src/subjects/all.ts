@@ -2,6 +2,7 @@ import type { Subject } from '../subject.js';
 import { bullmq, bullmqDefaults } from './bullmq.js';
 import { graphileWorker, graphileWorkerDefaults } from './graphile-worker.js';
 import { handWritten } from './hand-written.js';
+import { postcommitMariadb, rawMariadb } from './mariadb.js';
 import { pgBossDefaults, pgBossFetch, pgBossWork } from './pg-boss.js';
 import {
   postcommitNoWakeup,
@@ -43,4 +44,6 @@ export const subjects: readonly Subject[] = [
   outboxPollingDefaults,
   outboxReplication,
   outboxReplicationDefaults,
+  postcommitMariadb,
+  rawMariadb,
 ];

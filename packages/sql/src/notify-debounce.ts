@@ -2,10 +2,11 @@ import type { Clock } from '@postcommit/core';
 import { atMost } from './at-most.js';
 
 /**
- * Long enough that a busy process notifies ten times a second, whatever it enqueues: commits that notify wait for
- * each other. Short enough that a message of a burst is late by less than a person sees.
+ * Long enough that a busy process notifies forty times a second, whatever it enqueues: commits that notify wait for
+ * each other. Short enough that a message of a burst is late by less than a network notices. With 100 ms, a message
+ * each 50 ms was published 19 ms after its commit instead of 6.
  */
-export const NOTIFY_WINDOW_MS = 100;
+export const NOTIFY_WINDOW_MS = 25;
 
 /** A stop does not wait longer than this for a hint. */
 const FLUSH_MS = 1_000;

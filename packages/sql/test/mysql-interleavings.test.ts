@@ -94,6 +94,41 @@ describeOnMysql('on MariaDB or MySQL', () => {
     });
   });
 
+  describe('a search that locks what it passes by would make this a deadlock', () => {
+    it('a settle does not wait for a claim that passed its row by', async () => {
+      await enqueue(['m1'], ['m2']);
+      const first = claimOf({ limit: 1 });
+      expect(claimedIds(await other.run(mysql.claimUnkeyed(table, first)))).toEqual(['m1']);
+      await other.begin();
+      const settle = new WorkInSteps(other, mysql.settleDispatched(table, first.token, ['m1']));
+      await settle.next();
+      await dispatcher.begin();
+      expect(claimedIds(await dispatcher.run(mysql.claimUnkeyed(table, claimOf())))).toEqual(['m2']);
+      expect(await settle.rest()).toEqual([{ id: 'm1' }]);
+    });
+
+    it('a settle does not wait for a claim that read its row and did not take it', async () => {
+      await enqueue(['m1'], ['m2']);
+      const first = claimOf({ limit: 1 });
+      await other.run(mysql.claimUnkeyed(table, first));
+      await dispatcher.begin();
+      expect(claimedIds(await dispatcher.run(mysql.claimUnkeyed(table, claimOf())))).toEqual(['m2']);
+      expect(await other.run(mysql.settleDispatched(table, first.token, ['m1']))).toEqual([{ id: 'm1' }]);
+    });
+
+    it('a claim makes up for rows that others are just claiming', async () => {
+      await enqueue(['m1'], ['m2'], ['m3'], ['m4'], ['m5']);
+      await dispatcher.begin();
+      const first = new WorkInSteps(dispatcher, mysql.claimUnkeyed(table, claimOf({ limit: 2 })));
+      await first.next();
+      const second = new WorkInSteps(other, mysql.claimUnkeyed(table, claimOf({ limit: 2 })));
+      await other.begin();
+      await second.next();
+      expect(claimedIds(await first.rest())).toEqual(['m1', 'm2']);
+      expect(claimedIds(await second.rest())).toEqual(['m3', 'm4']);
+    });
+  });
+
   describe('sessions in other zones', () => {
     const ZONES = ['+13:00', '-11:00'] as const;
 

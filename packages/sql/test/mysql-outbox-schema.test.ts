@@ -132,6 +132,21 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(await schemaOf().check()).toEqual([]);
     });
 
+    it('converts a time that follows the zone of the session, whatever that is', async () => {
+      await schemaOf().ensure();
+      await runScript(`
+        set time_zone = '+09:00';
+        alter table outbox modify dead_at timestamp(6) null;
+        insert into outbox (id, topic, dead_at) values ('m1', 't', '2026-01-31 21:00:00')`);
+      const pool = createPool({ uri: fixture.url, connectionLimit: 1 });
+      await pool.query("set time_zone = '+09:00'");
+      await new SqlOutboxSchema(mysqlExecutor(pool), { dialect: mysql }).ensure();
+      await pool.end();
+      expect(await fixture.query('select cast(dead_at as char) as dead_at from outbox')).toEqual([
+        { dead_at: '2026-01-31 12:00:00.000000' },
+      ]);
+    });
+
     it('lets go of its turn when it fails', async () => {
       await schemaOf().ensure();
       await runScript(`

@@ -1,4 +1,11 @@
-import { postgres, runWork, type SqlExecutor, type SqlRecord, type SqlStatement, type SqlWork } from '@postcommit/sql';
+import {
+  postgres,
+  runWork,
+  type SqlExecutor,
+  type SqlRecord,
+  type SqlStatement,
+  type SqlWork,
+} from '@postcommit/sql';
 import type { PgClientLike, PgPoolClientLike, PgPoolLike } from './pg-client-like.js';
 import { type PgQuery, PreparedStatements } from './prepared-statements.js';
 

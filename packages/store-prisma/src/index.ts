@@ -1,6 +1,10 @@
 export type { OutboxPrismaModuleOptions } from './outbox-prisma-module.js';
 export { OutboxPrismaModule } from './outbox-prisma-module.js';
-export type { PrismaClientLike, PrismaTransactionLike, PrismaTransactionOptions } from './prisma-client-like.js';
+export type {
+  PrismaClientLike,
+  PrismaTransactionLike,
+  PrismaTransactionOptions,
+} from './prisma-client-like.js';
 export { PrismaClientToken } from './prisma-client-token.js';
 export { prismaExecutor } from './prisma-executor.js';
 export type { PrismaOutboxStoreOptions } from './prisma-outbox-store.js';

@@ -1,5 +1,5 @@
 import { nameToken } from '@postcommit/core';
-import type { PrismaTransactionOptions, PrismaClientLike } from './prisma-client-like.js';
+import type { PrismaClientLike, PrismaTransactionOptions } from './prisma-client-like.js';
 
 /**
  * The token of the application's Prisma client. A generated client is a type of your own, which no library can

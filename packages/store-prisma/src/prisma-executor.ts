@@ -1,6 +1,10 @@
 import { OutboxError } from '@postcommit/core';
 import { runWork, type SqlExecutor, type SqlRecord, type SqlWork } from '@postcommit/sql';
-import type { PrismaClientLike, PrismaTransactionLike, PrismaTransactionOptions } from './prisma-client-like.js';
+import type {
+  PrismaClientLike,
+  PrismaTransactionLike,
+  PrismaTransactionOptions,
+} from './prisma-client-like.js';
 
 /** Prisma's code for a transaction that was committed, rolled back or cut off. */
 const TRANSACTION_CLOSED = 'P2028';
@@ -33,7 +37,10 @@ async function runInTransaction(tx: PrismaTransactionLike, work: SqlWork): Promi
 }
 
 function runOn(tx: PrismaTransactionLike, work: SqlWork): Promise<SqlRecord[]> {
-  return runWork(work, async ({ text, values }) => (await tx.$queryRawUnsafe(text, ...values)) as SqlRecord[]);
+  return runWork(
+    work,
+    async ({ text, values }) => (await tx.$queryRawUnsafe(text, ...values)) as SqlRecord[],
+  );
 }
 
 /** The client knows it without a round trip, but says so only when it is asked to run something. */

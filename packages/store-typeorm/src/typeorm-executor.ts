@@ -50,11 +50,14 @@ async function rollBack(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query('rollback');
   } catch {
     const connection = (await queryRunner.connect().catch(() => undefined)) as Closeable | undefined;
-    await connection?.end?.().catch(() => {});
+    // The one of mysql2 only goes back to its pool by `end`; the one of pg has no `destroy`.
+    if (connection?.destroy) connection.destroy();
+    else await connection?.end?.().catch(() => {});
   }
 }
 
 interface Closeable {
+  destroy?(): void;
   end?(): Promise<void>;
 }
 

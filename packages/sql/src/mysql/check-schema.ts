@@ -94,9 +94,14 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
   if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
   const problem = columnProblem(spec, column);
   if (problem === undefined) return [];
-  return [
-    required(`column ${spec.name} ${problem}`, [`alter table ${table} modify ${columnDefinition(spec)}`]),
-  ];
+  const modify = `alter table ${table} modify ${columnDefinition(spec)}`;
+  const isZoned = String(column.type).startsWith('timestamp');
+  return [required(`column ${spec.name} ${problem}`, isZoned ? inUtc(modify) : [modify])];
+}
+
+/** A TIMESTAMP is converted as the session sees it. */
+function inUtc(statement: string): string[] {
+  return ["set time_zone = '+00:00'", statement, 'set time_zone = default'];
 }
 
 function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined {

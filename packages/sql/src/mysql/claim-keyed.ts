@@ -2,19 +2,8 @@ import type { KeyedClaim } from '../dialect.js';
 import { shareOf, windowSeen } from '../key-share.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { aloneIfOrphaned, asClaimed, isTrue, setClaim } from './claim.js';
-import {
-  byIndex,
-  byPrimaryKey,
-  CLAIMABLE_COLUMNS,
-  epochMicroseconds,
-  fromEpochMicroseconds,
-  inOrder,
-  list,
-  NOW,
-  PENDING,
-  seqsOf,
-} from './columns.js';
+import { aloneIfOrphaned, asClaimed, isTrue, lockRows, setClaim } from './claim.js';
+import { byIndex, epochMicroseconds, fromEpochMicroseconds, inOrder, list, NOW } from './columns.js';
 
 /** Keys that are looked up in one statement. */
 const KEYS_PER_LOOK = 100;
@@ -82,7 +71,7 @@ function* lockFreeKeys(table: TableName, claim: KeyedClaim, window: readonly Sql
   const free = keys.filter((key) => !busy.has(key));
   const prefixes = yield* duePrefixes(table, claim, free, shareOf(claim, keys.length));
   if (prefixes.length === 0) return [];
-  const locked = new Map((yield lockRows(table, prefixes)).map((row) => [Number(row.seq), row]));
+  const locked = new Map((yield lockRows(table, prefixes, claim)).map((row) => [Number(row.seq), row]));
   return aloneIfOrphaned(unbroken(prefixes, locked));
 }
 
@@ -137,19 +126,6 @@ function claimablePrefix(rows: readonly SqlRecord[], mayRetake: boolean): readon
   );
   const due = end < 0 ? rows : rows.slice(0, end);
   return isTrue(due[0]?.orphaned) ? due.slice(0, 1) : due;
-}
-
-/** What changed since it was looked at is not taken. */
-function lockRows(table: TableName, rows: readonly SqlRecord[]): SqlStatement {
-  return {
-    text: `
-      select ${CLAIMABLE_COLUMNS}
-      from ${byPrimaryKey(table)}
-      where seq in (${list(rows)}) and ${PENDING}
-        and available_at <= ${NOW} and (claimed_until is null or claimed_until <= ${NOW})
-      for update skip locked`,
-    values: seqsOf(rows),
-  };
 }
 
 function unbroken(rows: readonly SqlRecord[], locked: ReadonlyMap<number, SqlRecord>): readonly SqlRecord[] {

@@ -6,6 +6,8 @@ import {
   byPrimaryKey,
   CLAIMABLE_COLUMNS,
   END_CLAIM,
+  epochMicroseconds,
+  fromEpochMicroseconds,
   idRecords,
   inOrder,
   list,
@@ -15,37 +17,67 @@ import {
   seqsOf,
 } from './columns.js';
 
+/** Pages of due rows that others are just claiming: past these, the rest waits for the next look. */
+const MAX_PAGES = 8;
+
 /**
- * Claims the oldest due rows without a key. They are read as they are locked, so nothing has to be read back: with
- * their locks held, only the claim itself changes them. SKIP LOCKED lets two dispatchers pass each other.
+ * Claims the oldest due rows without a key. They are found without a lock and locked by their primary key alone: a
+ * search that locks would keep, in the index, the place of every row that it passes by, claimed ones too. Whoever
+ * settles those would wait for us, and may hold what we are about to look at: the server calls that a deadlock, SKIP
+ * LOCKED or not. Rows that another dispatcher was quicker to lock are made up for from the next page.
  *
  * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along.
  */
 export function claimUnkeyed(table: TableName, claim: Claim): () => SqlSteps {
   return function* () {
-    const due = yield lockDueRows(table, claim);
-    if (due.length === 0) {
-      const [record] = yield firstKeyedRow(table);
-      return [{ id: null, keyed_due: isTrue(record?.is_due) }];
+    const locked: SqlRecord[] = [];
+    let keyedDue: boolean | undefined;
+    let last: SqlRecord | undefined;
+    for (let pages = 0; pages < MAX_PAGES && locked.length < claim.limit; pages++) {
+      const wanted = claim.limit - locked.length;
+      const page = yield duePage(table, claim, wanted, last);
+      if (page.length === 0) break;
+      keyedDue ??= isTrue(page[0]?.keyed_due);
+      locked.push(...(yield lockRows(table, page, claim)));
+      if (page.length < wanted) break;
+      last = page.at(-1);
     }
-    const claimed = aloneIfOrphaned(due);
+    keyedDue ??= isTrue((yield firstKeyedRow(table))[0]?.is_due);
+    if (locked.length === 0) return [{ id: null, keyed_due: keyedDue }];
+    const claimed = aloneIfOrphaned(locked);
     yield setClaim(table, claim, claimed);
-    return claimed.map((row) => ({ ...asClaimed(row), keyed_due: isTrue(row.keyed_due) }));
+    return claimed.map((row) => ({ ...asClaimed(row), keyed_due: keyedDue }));
   };
 }
 
-function lockDueRows(table: TableName, claim: Claim): SqlStatement {
-  const expired = claim.mayRetake ? ` or claimed_until <= ${NOW}` : '';
+function duePage(table: TableName, claim: Claim, limit: number, last: SqlRecord | undefined): SqlStatement {
+  const start = fromEpochMicroseconds('?');
+  const isBehind = last ? ` and due_at >= ${start} and (due_at > ${start} or seq > ?)` : '';
   return {
     text: `
-      select ${CLAIMABLE_COLUMNS}, (${FIRST_KEYED(table)}) as keyed_due
+      select seq + 0e0 as seq, ${epochMicroseconds('due_at')} as due_at, (${FIRST_KEYED(table)}) as keyed_due
       from ${byIndex(table, '_due')}
-      where due_at <= ${NOW} and (claimed_until is null${expired})
+      where due_at <= ${NOW} and (${isFree(claim)})${isBehind}
       order by ${inOrder(table, 'due_at', 'seq')}
-      limit ?
-      for update skip locked`,
-    values: [claim.limit],
+      limit ?`,
+    values: [...(last ? [last.due_at, last.due_at, last.seq] : []), limit],
   };
+}
+
+/** What changed since it was looked at is not taken. */
+export function lockRows(table: TableName, rows: readonly SqlRecord[], claim: Claim): SqlStatement {
+  return {
+    text: `
+      select ${CLAIMABLE_COLUMNS}
+      from ${byPrimaryKey(table)}
+      where seq in (${list(rows)}) and ${PENDING} and available_at <= ${NOW} and (${isFree(claim)})
+      for update skip locked`,
+    values: seqsOf(rows),
+  };
+}
+
+function isFree({ mayRetake }: Claim): string {
+  return mayRetake ? `claimed_until is null or claimed_until <= ${NOW}` : 'claimed_until is null';
 }
 
 const FIRST_KEYED = (table: TableName): string => `

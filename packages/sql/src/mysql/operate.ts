@@ -92,7 +92,10 @@ export function discard(table: TableName, ids: readonly string[]): () => SqlStep
   };
 }
 
-/** A page at a time, so that no lock is held long; SKIP LOCKED, so that two sweepers share the work. */
+/**
+ * A page at a time, so that no lock is held long; found first and locked by the primary key, as everywhere. SKIP LOCKED:
+ * what another sweeper or an operator holds is left to them.
+ */
 export function purgePage(
   table: TableName,
   state: EndState,
@@ -103,23 +106,29 @@ export function purgePage(
   const endedAt = `${state}_at`;
   const isDate = olderThan instanceof Date;
   const cutoff = isDate ? '?' : `${NOW} - interval (? * 1000) microsecond`;
+  const where = `${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = ?'}`;
+  const values = [isDate ? utcText(olderThan) : olderThan.ageMs, ...(topic === undefined ? [] : [topic])];
   return function* () {
     const old = yield {
       text: `
         select seq + 0e0 as seq
         from ${byIndex(table, `_${state}`)}
-        where ${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = ?'}
+        where ${where}
         order by ${endedAt}
-        limit ?
-        for update skip locked`,
-      values: [
-        isDate ? utcText(olderThan) : olderThan.ageMs,
-        ...(topic === undefined ? [] : [topic]),
-        pageSize,
-      ],
+        limit ?`,
+      values: [...values, pageSize],
     };
-    if (old.length > 0) yield deleteRows(table, old);
-    return [{ deleted: old.length }];
+    if (old.length === 0) return [{ deleted: 0 }];
+    const locked = yield {
+      text: `
+        select seq + 0e0 as seq
+        from ${byPrimaryKey(table)}
+        where seq in (${list(old)}) and ${where}
+        for update skip locked`,
+      values: [...seqsOf(old), ...values],
+    };
+    if (locked.length > 0) yield deleteRows(table, locked);
+    return [{ deleted: locked.length }];
   };
 }
 

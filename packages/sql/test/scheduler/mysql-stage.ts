@@ -9,6 +9,8 @@ export function mysqlStage(fixture: SqlFixture): Stage {
   const seen = new Set<string>();
   return {
     fixture,
+    // What comes back from the end is stored again, and a unique index locks the gaps around an id that was there.
+    producersWaitForRequeue: true,
     prepare: async () => {
       await query(`
         create table audit (

@@ -7,6 +7,7 @@ export function postgresStage(fixture: SqlFixture): Stage {
     (await fixture.query(text, values)) as Row[];
   return {
     fixture,
+    producersWaitForRequeue: false,
     prepare: async () => {
       await query(`
         create table audit (actor text, id text, old_token text, new_token text, was_live boolean, was_pending boolean)`);

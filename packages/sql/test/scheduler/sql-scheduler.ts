@@ -230,17 +230,26 @@ class Schedule {
       return [
         { name: `${name} commits ${ids}`, weight: 1, run: () => this.#endProducer(producer, 'commit') },
         { name: `${name} rolls back`, weight: 0.2, run: () => this.#endProducer(producer, 'rollback') },
-        { name: `${name} inserts`, weight: 0.3, run: () => this.#insert(producer) },
+        ...this.#ifNobodyRequeues({
+          name: `${name} inserts`,
+          weight: 0.3,
+          run: () => this.#insert(producer),
+        }),
       ];
     }
     const enqueue = async (): Promise<void> => {
       await this.#insert(producer);
       await this.#endProducer(producer, 'commit');
     };
-    return [
+    return this.#ifNobodyRequeues(
       { name: `${name} begins`, weight: 1, run: () => this.#insert(producer) },
       { name: `${name} enqueues`, weight: 1.5, run: enqueue },
-    ];
+    );
+  }
+
+  #ifNobodyRequeues(...steps: Step[]): Step[] {
+    const isRequeuing = this.#operator.open?.displaces !== undefined;
+    return this.#stage.producersWaitForRequeue && isRequeuing ? [] : steps;
   }
 
   /** A publish needs no database: it goes on while the session waits. */

@@ -5,6 +5,8 @@ import type { Audited } from './history.js';
 /** What a run says to its database in the test's own words. */
 export interface Stage {
   readonly fixture: SqlFixture;
+  /** Producers do not insert while a requeue is open, since here they would wait for it. */
+  readonly producersWaitForRequeue: boolean;
   /** A table of every update of a row, and the trigger that fills it. */
   prepare(): Promise<void>;
   /** No rows, no updates. */
