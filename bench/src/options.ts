@@ -12,8 +12,8 @@ export interface Options {
   readonly json?: string;
   /** Whether docs/performance.md and its plot are written. */
   readonly page: boolean;
-  /** Results of an earlier run, instead of measuring. */
-  readonly from?: string;
+  /** Results of earlier runs, instead of measuring. */
+  readonly from?: readonly [string, ...string[]];
   readonly help: boolean;
 }
 
@@ -29,7 +29,7 @@ export const USAGE = `Usage: pnpm bench [options]
   --short            about a minute: statement counts, which must be exact, and a few ratios
   --json file        writes the results
   --page             writes docs/performance.md and docs/performance.svg from the results
-  --from file        takes the results from a file that --json wrote, and measures nothing
+  --from files       takes the results from files that --json wrote, separated by commas, and measures nothing
   --wal-level level  of the server, replica (default) or logical; the replication mode of pg-transactional-outbox needs logical
   --help`;
 
@@ -48,7 +48,7 @@ export function parseOptions(args: readonly string[]): Options {
     page,
     help,
     ...(json !== undefined && { json }),
-    ...(from !== undefined && { from }),
+    ...(from !== undefined && { from: files(from) }),
   };
 }
 
@@ -73,6 +73,12 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new BadOption(error instanceof Error ? error.message : String(error));
   }
+}
+
+function files(text: string): [string, ...string[]] {
+  const [first, ...more] = text.split(',');
+  if (!first) throw new BadOption('--from needs the name of a file');
+  return [first, ...more];
 }
 
 function words(text = ''): string[] {

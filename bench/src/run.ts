@@ -60,11 +60,13 @@ export async function measureAll(
   const machine = await describeMachine(server, options.walLevel);
   const order = setting.subjects.map(({ name }) => name);
   const done: CaseResult[] = [];
-  const results = (): Results => ({
-    measuredOn: new Date(startedAt).toISOString().slice(0, 10),
+  const run = {
     command: ['node scripts/run.mjs pnpm bench', ...args].join(' '),
     rounds: options.rounds,
     scale: options.scale,
+  };
+  const results = (): Results => ({
+    measuredOn: new Date(startedAt).toISOString().slice(0, 10),
     minutes: Math.ceil((Date.now() - startedAt) / 60_000),
     machine,
     subjects: setting.subjects.map((subject) => subjectResult(subject, setting)),
@@ -72,7 +74,7 @@ export async function measureAll(
   });
   for (const one of cases.filter(({ trials }) => trials.length > 0)) {
     process.stderr.write(`${one.title}\n`);
-    const result = caseResult(one, await runTrials(server, one, options.rounds), order);
+    const result = caseResult(one, run, await runTrials(server, one, options.rounds), order);
     console.log(`\n${caseSection(result)}`);
     done.push(result);
     // The rest may take hours: what is known is not lost with it.

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Case, Result } from '../src/case.js';
 import { pageWith } from '../src/report/page.js';
 import { plot } from '../src/report/plot.js';
-import { caseResult, type Results } from '../src/report/results.js';
+import { caseResult, joinedResults, type Results } from '../src/report/results.js';
 import { caseSection } from '../src/report/table.js';
 
 const drainCase: Case = {
@@ -21,13 +21,11 @@ const measured: Result[] = [
   { line: 'theirs', cells: { '1 process': [300, 100, 200] }, notes: ['stopped after 3 s'] },
   { line: 'ours', cells: { '1 process': [100] }, notes: [] },
 ];
-const result = caseResult(drainCase, measured, ['ours', 'theirs', 'BullMQ <6>']);
+const run = { command: 'pnpm bench --page', rounds: 3, scale: 0.5 };
+const result = caseResult(drainCase, run, measured, ['ours', 'theirs', 'BullMQ <6>']);
 
 const results: Results = {
   measuredOn: '2026-01-01',
-  command: 'pnpm bench --page',
-  rounds: 3,
-  scale: 1,
   minutes: 2,
   machine: {
     processor: 'p',
@@ -60,9 +58,33 @@ describe('a table', () => {
     expect(section).toContain('- MISSED: ours, 1 process is 0.50 of theirs (wanted at least 1.00)');
   });
 
+  it('says how it was measured', () => {
+    expect(section).toContain(
+      '`pnpm bench --page`: the median of 3 rounds, with the lowest and the highest, at 0.5 of the full size.',
+    );
+  });
+
   it('says nothing of a target whose cells were not both measured', () => {
     expect(result.targets).toHaveLength(1);
   });
+});
+
+it('several runs make one: the cases of all, each from the last that has it', () => {
+  const later = {
+    ...results,
+    minutes: 5,
+    cases: [
+      { ...result, title: 'again' },
+      { ...result, id: 'bulk' },
+    ],
+  };
+  const joined = joinedResults([results, later]);
+  expect(joined.minutes).toBe(7);
+  expect(joined.subjects).toEqual(results.subjects);
+  expect(joined.cases.map(({ id, title }) => [id, title])).toEqual([
+    ['drain', 'again'],
+    ['bulk', 'Draining'],
+  ]);
 });
 
 describe('the page', () => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { BadOption } from '../options.js';
 import { pageWith } from './page.js';
 import { plot } from './plot.js';
-import type { Results } from './results.js';
+import { joinedResults, type Results } from './results.js';
 
 const docs = (name: string): string => fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url));
 
@@ -17,7 +17,13 @@ export function writeJson(file: string, results: Results): void {
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
 }
 
-export function readResults(file: string): Results {
+/** Of several files, the cases of all. */
+export function readResults(files: readonly [string, ...string[]]): Results {
+  const [first, ...more] = files;
+  return joinedResults([readOne(first), ...more.map(readOne)]);
+}
+
+function readOne(file: string): Results {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Results;
   } catch (error) {

@@ -19,12 +19,7 @@ function split(text: string, marker: string): [string, string] {
 }
 
 export function measuredPart(results: Results): string {
-  const { measuredOn, command, rounds, scale, minutes, machine, cases } = results;
-  const size = scale === 1 ? '' : ` Sizes are ${scale} of the full ones: too small to compare anything.`;
-  const meaning =
-    rounds === 1
-      ? 'A figure is that of one round.'
-      : `A figure is the median of ${rounds} rounds, with the lowest and the highest of them.`;
+  const { measuredOn, minutes, machine, cases } = results;
   const facts = [
     ['measured', `${measuredOn}, in ${minutes} minutes`],
     ['machine', `${machine.cores} cores (${machine.processor}), ${machine.memoryGiB} GiB, ${machine.system}`],
@@ -33,9 +28,7 @@ export function measuredPart(results: Results): string {
     ['Redis', machine.redis],
   ];
   return [
-    `\`\`\`sh\n${command}\n\`\`\`\n`,
     `${table(['', ''], facts)}\n`,
-    `${meaning}${size}\n`,
     '![Bars of the drain, the enqueue and the latency, by subject](performance.svg)\n',
     `${aheadList(results)}\n`,
     ...cases.map((one) => caseSection(one)),

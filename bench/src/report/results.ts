@@ -5,9 +5,6 @@ import { median } from '../statistics.js';
 /** Everything a run found: what `--json` writes, and what tables and plot are made of. */
 export interface Results {
   readonly measuredOn: string;
-  readonly command: string;
-  readonly rounds: number;
-  readonly scale: number;
   readonly minutes: number;
   readonly machine: Machine;
   /** How each line was set up, and which are ours. */
@@ -23,8 +20,16 @@ export interface SubjectResult {
   readonly absent?: string;
 }
 
+/** What was asked for. */
+export interface Run {
+  readonly command: string;
+  readonly rounds: number;
+  readonly scale: number;
+}
+
 export interface CaseResult {
   readonly id: string;
+  readonly run: Run;
   readonly title: string;
   readonly about: string;
   readonly columns: readonly Column[];
@@ -38,17 +43,42 @@ export interface Verdict extends Target {
 }
 
 /** Measured lines and those that have only words, in the order of the subjects. */
-export function caseResult(one: Case, measured: readonly Result[], order: readonly string[]): CaseResult {
+export function caseResult(
+  one: Case,
+  run: Run,
+  measured: readonly Result[],
+  order: readonly string[],
+): CaseResult {
   const { id, title, about, columns } = one;
   const lines = withWords(measured, one.words ?? []);
   const place = (line: string): number => (order.includes(line) ? order.indexOf(line) : order.length);
   return {
     id,
+    run,
     title,
     about,
     columns,
     lines: [...lines].sort((a, b) => place(a.line) - place(b.line)),
     targets: one.targets.flatMap((target) => verdict(target, lines)),
+  };
+}
+
+/** Several runs as one: the cases of all, each from the last run that has it. */
+export function joinedResults(runs: readonly [Results, ...Results[]]): Results {
+  const lastOf = <T>(all: readonly T[], key: (each: T) => string): T[] => [
+    ...new Map(all.map((each) => [key(each), each])).values(),
+  ];
+  return {
+    ...runs[0],
+    minutes: runs.reduce((sum, { minutes }) => sum + minutes, 0),
+    subjects: lastOf(
+      runs.flatMap(({ subjects }) => subjects),
+      ({ name }) => name,
+    ),
+    cases: lastOf(
+      runs.flatMap(({ cases }) => cases),
+      ({ id }) => id,
+    ),
   };
 }
 

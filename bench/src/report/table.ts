@@ -1,15 +1,22 @@
 import type { CellName } from '../case.js';
 import { figure, median } from '../statistics.js';
-import type { CaseResult, Verdict } from './results.js';
+import type { CaseResult, Run, Verdict } from './results.js';
 
 /** A case as Markdown: its table, what was noticed, and what was wanted. */
-export function caseSection({ title, about, columns, lines, targets }: CaseResult): string {
+export function caseSection({ title, about, run, columns, lines, targets }: CaseResult): string {
   const header = ['', ...columns.map(({ name, unit }) => `${name}, ${unit}`)];
   const rows = lines.map(({ line, cells }) => [line, ...columns.map(({ name }) => cellText(cells[name]))]);
   const notes = lines.flatMap(({ line, notes: found }) => found.map((text) => `- ${line}: ${text}`));
   const verdicts = targets.map((target) => `- ${verdictText(target)}`);
   const lists = [...notes, ...verdicts].join('\n');
-  return `## ${title}\n\n${about}\n\n${table(header, rows)}\n${lists === '' ? '' : `\n${lists}\n`}`;
+  return `## ${title}\n\n${about}\n\n${runText(run)}\n\n${table(header, rows)}\n${lists === '' ? '' : `\n${lists}\n`}`;
+}
+
+function runText({ command, rounds, scale }: Run): string {
+  const meaning =
+    rounds === 1 ? 'one round' : `the median of ${rounds} rounds, with the lowest and the highest`;
+  const size = scale === 1 ? '' : `, at ${scale} of the full size`;
+  return `\`${command}\`: ${meaning}${size}.`;
 }
 
 /** Padded, as the formatter would have it. */

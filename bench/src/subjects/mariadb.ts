@@ -21,7 +21,7 @@ export interface OpenMariadb extends Pick<OpenSubject, 'seed' | 'left' | 'transa
 
 export const postcommitMariadb: MariadbSubject = {
   ...onMariadbOnly(),
-  id: 'store-typeorm-mariadb',
+  id: 'mariadb-store-typeorm',
   name: 'postcommit, store-typeorm on MariaDB',
   settings: 'one dispatcher, one call of `dispatchPending` after another, batches of 1,000',
   isOurs: true,
@@ -30,7 +30,7 @@ export const postcommitMariadb: MariadbSubject = {
 
 export const rawMariadb: MariadbSubject = {
   ...onMariadbOnly(),
-  id: 'raw-sql-mariadb',
+  id: 'mariadb-raw-sql',
   name: 'raw SQL limit on MariaDB',
   settings:
     'the same statements by hand on one connection of mysql2, and the payloads are read; enqueues by an INSERT by hand in the same TypeORM transaction',

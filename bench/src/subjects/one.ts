@@ -6,6 +6,7 @@ const MODULES: ReadonlyArray<readonly [string, () => Promise<Record<string, unkn
   ['store-typeorm', () => import('./postcommit-typeorm.js')],
   ['store-prisma', () => import('./postcommit-prisma.js')],
   ['raw-sql', () => import('./raw-sql.js')],
+  ['mariadb', () => import('./mariadb.js')],
   ['hand-written', () => import('./hand-written.js')],
   ['graphile-worker', () => import('./graphile-worker.js')],
   ['pg-boss', () => import('./pg-boss.js')],
