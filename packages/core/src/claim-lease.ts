@@ -32,7 +32,8 @@ export class ClaimLease {
     this.#clock = clock;
     this.#held = new Set(ids);
     this.#deadlineMs = sentAtMs + store.claimTimeoutMs;
-    this.#cancelHeartbeat = this.#scheduleHeartbeat();
+    // From the sending too: a claim that waited long for its answer would run out before its first heartbeat.
+    this.#cancelHeartbeat = this.#scheduleHeartbeat(clock.monotonicMs() - sentAtMs);
     this.#cancelDeadline = this.#scheduleDeadline();
   }
 
@@ -78,8 +79,9 @@ export class ClaimLease {
     this.#running.clear();
   }
 
-  #scheduleHeartbeat(): () => void {
-    return this.#clock.schedule(heartbeatMs(this.#store.claimTimeoutMs), () => {
+  #scheduleHeartbeat(passedMs = 0): () => void {
+    const waitMs = Math.max(0, heartbeatMs(this.#store.claimTimeoutMs) - passedMs);
+    return this.#clock.schedule(waitMs, () => {
       this.#cancelHeartbeat = this.#scheduleHeartbeat();
       void this.#extend();
     });

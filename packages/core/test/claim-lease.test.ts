@@ -35,6 +35,17 @@ describe('ClaimLease', () => {
     lease.end();
   });
 
+  test('counts from when the claim was sent: one that took its time is extended the sooner', async () => {
+    const { clock, store } = openOutbox({ claimTimeoutMs: 300 }, (options) => new ExtendingStore(options));
+    const sentAtMs = clock.monotonicMs();
+    await clock.advance(250);
+    const lease = new ClaimLease(store, 'token', ['a'], sentAtMs, clock);
+    await clock.advance(100);
+    expect(store.asked).toEqual([['a'], ['a']]);
+    expect(lease.holds('a')).toBe(true);
+    lease.end();
+  });
+
   test('lets go of a row that the store no longer extends, and aborts its publish', async () => {
     const { clock, store, lease } = openLease(['a', 'b']);
     store.answer = async () => ['b'];

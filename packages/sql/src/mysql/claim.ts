@@ -101,7 +101,7 @@ export function setClaim(
   return {
     text: `
       update ${byPrimaryKey(table)}
-      set retakes = retakes + (claimed_until is not null),
+      set retakes = least(retakes, 2147483646) + (claimed_until is not null),
         claim_token = ?, claimed_at = ${NOW}, claimed_until = ${nowPlusMs('?')}${withKey ? ', claimed_key = `key`' : ''}
       where seq in (${list(rows)})`,
     values: [claim.token, claim.timeoutMs, ...seqsOf(rows)],

@@ -63,7 +63,7 @@ function recordOutcomes(
         delay_ms double path '$.delayMs', reason varchar(20) path '$.reason', attempts int path '$.attempts'
       )) x
       straight_join ${table} o on o.seq = x.seq
-      set o.attempts = o.attempts + x.attempts,
+      set o.attempts = least(o.attempts, 2147483646) + x.attempts,
         o.retakes = 0,
         o.last_error = coalesce(x.error, o.last_error),
         o.available_at = coalesce(${nowPlusMs('x.delay_ms')}, o.available_at),

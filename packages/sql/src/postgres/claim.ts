@@ -64,7 +64,8 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
   };
 }
 
-const SET_CLAIM = `retakes = o.retakes + (o.claimed_until is not null)::int,
+/** A number at its end, by an edit, must not fail the claim of all others. */
+const SET_CLAIM = `retakes = least(o.retakes, 2147483646) + (o.claimed_until is not null)::int,
           claim_token = $1, claimed_at = ${NOW}, claimed_until = ${nowPlusMs('$2')}`;
 
 /**
@@ -167,7 +168,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
       select w.window_rows, w.last_available_at, w.last_seq, c.*
       from (
         select count(*)::int as window_rows,
-          (select (extract(epoch from available_at) * 1000000)::bigint::text from due_window order by available_at desc, seq desc limit 1) as last_available_at,
+          (select (extract(epoch from greatest(available_at, timestamptz '0001-01-01 00:00Z')) * 1000000)::bigint::text from due_window order by available_at desc, seq desc limit 1) as last_available_at,
           (select seq::text from due_window order by available_at desc, seq desc limit 1) as last_seq
         from due_window
       ) w

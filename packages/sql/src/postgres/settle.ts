@@ -33,7 +33,7 @@ export function settleUnpublished(
   return {
     text: `
       update ${table} as o
-      set attempts = o.attempts + x.attempts,
+      set attempts = least(o.attempts, 2147483646) + x.attempts,
         retakes = 0,
         last_error = coalesce(x.error, o.last_error),
         available_at = coalesce(${NOW} + x."delayMs" * interval '1 millisecond', o.available_at),

@@ -42,7 +42,7 @@ function claimDueRows(table: TableName, claim: Claim): SqlStatement {
   };
 }
 
-const SET_CLAIM = `retakes = retakes + (claimed_until is not null),
+const SET_CLAIM = `retakes = min(retakes, 2147483646) + (claimed_until is not null),
         claim_token = ?, claimed_at = ${NOW}, claimed_until = ${nowPlusMs('?')}`;
 
 function firstKeyedRow(table: TableName): SqlStatement {

@@ -29,7 +29,7 @@ export function settleUnpublished(
   return {
     text: `
       update ${table} as o
-      set attempts = o.attempts + x.attempts,
+      set attempts = min(o.attempts, 2147483646) + x.attempts,
         retakes = 0,
         last_error = coalesce(x.error, o.last_error),
         available_at = coalesce(${nowPlusMs('x.delay_ms')}, o.available_at),

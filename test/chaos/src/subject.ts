@@ -1,0 +1,106 @@
+import type { Module, OutboxEntry, Token, TransactionalOutboxStore } from '@postcommit/core';
+import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
+import pg from '../../../tooling/src/pg.js';
+
+export type StoreName = 'pg' | 'typeorm';
+
+/** One open business transaction: the order and its message go into it. */
+export interface BusinessTransaction {
+  query(text: string, values: unknown[]): Promise<unknown>;
+  enqueue(entries: readonly OutboxEntry[]): Promise<string[]>;
+}
+
+/** A store as an application has it: its module, and transactions on the same connections. */
+export interface Subject {
+  readonly module: Module;
+  readonly storeToken: Token<TransactionalOutboxStore<never>>;
+  /** When `work` has resolved, COMMIT is sent; what fails from there on has an unknown result. */
+  transaction(
+    store: TransactionalOutboxStore<never>,
+    work: (tx: BusinessTransaction) => Promise<void>,
+  ): Promise<void>;
+  query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  /** Only of `pg`: what the application itself may take connections from. */
+  readonly pool?: pg.Pool;
+  close(): Promise<void>;
+}
+
+export interface SubjectOptions {
+  readonly url: string;
+  readonly claimTimeoutMs?: number;
+  readonly poolSize?: number;
+  /** Of the pool: how long to wait for a connection. Default for ever, as `pg` has it. */
+  readonly connectTimeoutMs?: number;
+  /** Called before each statement that goes through the pool. */
+  readonly beforeStatement?: (text: string) => Promise<void>;
+}
+
+export async function openSubject(name: StoreName, options: SubjectOptions): Promise<Subject> {
+  if (name === 'pg') return pgSubject(options);
+  const { typeormSubject } = await import('./typeorm-subject.js');
+  return typeormSubject(options);
+}
+
+export function pgSubject(options: SubjectOptions): Subject {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.poolSize ?? 10,
+    ...(options.connectTimeoutMs !== undefined && { connectionTimeoutMillis: options.connectTimeoutMs }),
+  });
+  // As every application has it: without it an idle connection that breaks ends the process.
+  pool.on('error', () => {});
+  if (options.beforeStatement) watchStatements(pool, options.beforeStatement);
+  const { claimTimeoutMs } = options;
+  return {
+    module: OutboxPgModule.forRoot({ pool, ...(claimTimeoutMs !== undefined && { claimTimeoutMs }) }),
+    storeToken: PgOutboxStore as unknown as Subject['storeToken'],
+    pool,
+    transaction: (store, work) => pgTransaction(pool, store, work),
+    query: async (text, values = []) => (await pool.query(text, values)).rows,
+    close: () => pool.end(),
+  };
+}
+
+async function pgTransaction(
+  pool: pg.Pool,
+  store: TransactionalOutboxStore<never>,
+  work: (tx: BusinessTransaction) => Promise<void>,
+): Promise<void> {
+  const client = await pool.connect();
+  const onError = (): void => {};
+  client.on('error', onError);
+  let failure: Error | undefined;
+  try {
+    await client.query('begin');
+    await work({
+      query: (text, values) => client.query(text, values),
+      enqueue: (entries) => store.enqueueWith(client as never, entries),
+    });
+    await client.query('commit');
+  } catch (error) {
+    failure = error as Error;
+    await client.query('rollback').catch(() => {});
+    throw error;
+  } finally {
+    client.off('error', onError);
+    client.release(failure);
+  }
+}
+
+/** Lets a process stop at a statement: pages of a sweep, steps of a migration. */
+function watchStatements(pool: pg.Pool, before: (text: string) => Promise<void>): void {
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    const watched = (...args: unknown[]): unknown => {
+      const [first] = args;
+      const text = typeof first === 'string' ? first : (first as { text: string }).text;
+      // A pool's own query hands in a callback; a client's is awaited.
+      if (typeof args.at(-1) === 'function') {
+        void before(text).then(() => query(...args));
+        return undefined;
+      }
+      return before(text).then(() => query(...args));
+    };
+    client.query = watched as typeof client.query;
+  });
+}
