@@ -2,7 +2,7 @@ import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import { EnqueuePipeline } from '../src/enqueue.js';
 import { PermanentError, TransientError } from '../src/errors.js';
-import type { OutboxInterceptor } from '../src/interceptors.js';
+import type { OutboxInterceptor, PublishLayer } from '../src/interceptors.js';
 import { type DispatchSummary, OutboxDispatcher } from '../src/outbox-dispatcher.js';
 import type { PublishContext } from '../src/outbox-publisher.js';
 import type { OutboxEntry, OutboxRow } from '../src/outbox-row.js';
@@ -799,10 +799,11 @@ describe('interceptors', () => {
     const interceptor: OutboxInterceptor = {
       get publish() {
         if (!isListening) return undefined;
-        return async (row, context, next) => {
+        const layer: PublishLayer = async (row, context, next) => {
           seen.push(row.id);
           await next(row, context);
         };
+        return layer;
       },
     };
     const outbox = dispatcher(async () => {}, { interceptors: [interceptor] });
