@@ -28,7 +28,7 @@ export const USAGE = `Usage: pnpm bench [options]
   --scale part       part of the full sizes, above 0 to 1, default 1
   --short            about a minute: statement counts, which must be exact, and a few ratios
   --json file        writes the results
-  --page             writes docs/performance.md and docs/performance.svg from the results
+  --page             writes docs/performance.md, docs/performance.svg and the table of README.md from the results
   --from files       takes the results from files that --json wrote, separated by commas, and measures nothing
   --wal-level level  of the server, replica (default) or logical; the replication mode of pg-transactional-outbox needs logical
   --help`;

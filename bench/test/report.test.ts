@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Case, Result } from '../src/case.js';
-import { pageWith } from '../src/report/page.js';
+import { measuredPart, pageWith } from '../src/report/page.js';
 import { plot } from '../src/report/plot.js';
 import { caseResult, joinedResults, type Results } from '../src/report/results.js';
 import { caseSection } from '../src/report/table.js';
@@ -91,19 +91,21 @@ describe('the page', () => {
   const page = 'before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter\n';
 
   it('is replaced between its markers, and only there', () => {
-    const once = pageWith(page, results);
+    const once = pageWith(page, measuredPart(results));
     expect(once).toMatch(/^before\n<!-- measured: begin -->\n/);
     expect(once).toMatch(/\n<!-- measured: end -->\nafter\n$/);
     expect(once).not.toContain('old');
-    expect(pageWith(once, results)).toBe(once);
+    expect(pageWith(once, measuredPart(results))).toBe(once);
   });
 
   it('says where others are ahead', () => {
-    expect(pageWith(page, results)).toContain('- Draining, 1 process: theirs 200; ours 100 rows/s');
+    expect(pageWith(page, measuredPart(results))).toContain(
+      '- Draining, 1 process: theirs 200; ours 100 rows/s',
+    );
   });
 
   it('without markers is refused', () => {
-    expect(() => pageWith('nothing', results)).toThrow('measured: begin');
+    expect(() => pageWith('nothing', measuredPart(results))).toThrow('measured: begin');
   });
 });
 

@@ -1,16 +1,22 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BadOption } from '../options.js';
-import { pageWith } from './page.js';
+import { measuredPart, pageWith } from './page.js';
 import { plot } from './plot.js';
 import { joinedResults, type Results } from './results.js';
+import { summary } from './summary.js';
 
-const docs = (name: string): string => fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url));
+const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
+/** The page, its plot, and the table of the README. */
 export function writePage(results: Results): void {
-  const page = docs('performance.md');
-  writeFileSync(page, pageWith(readFileSync(page, 'utf8'), results));
-  writeFileSync(docs('performance.svg'), plot(results));
+  replaceMeasured(inRoot('docs/performance.md'), measuredPart(results));
+  replaceMeasured(inRoot('README.md'), `${summary(results)}\n`);
+  writeFileSync(inRoot('docs/performance.svg'), plot(results));
+}
+
+function replaceMeasured(file: string, measured: string): void {
+  writeFileSync(file, pageWith(readFileSync(file, 'utf8'), measured));
 }
 
 export function writeJson(file: string, results: Results): void {

@@ -5,11 +5,11 @@ import { caseSection, table } from './table.js';
 const BEGIN = '<!-- measured: begin -->';
 const END = '<!-- measured: end -->';
 
-/** The page with everything between its markers replaced: figures are never typed by hand. */
-export function pageWith(page: string, results: Results): string {
+/** A page with everything between its markers replaced: figures are never typed by hand. */
+export function pageWith(page: string, measured: string): string {
   const [before, rest] = split(page, BEGIN);
   const [, after] = split(rest, END);
-  return `${before}${BEGIN}\n\n${measuredPart(results)}\n${END}${after}`;
+  return `${before}${BEGIN}\n\n${measured}\n${END}${after}`;
 }
 
 function split(text: string, marker: string): [string, string] {

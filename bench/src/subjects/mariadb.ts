@@ -6,6 +6,7 @@ import { openMysqlDatabase, usableMysql } from '@postcommit/tooling/mysql-databa
 import { type Connection, createConnection } from 'mysql2/promise';
 import { DataSource, type EntityManager } from 'typeorm';
 import { BATCH_SIZE, monotonicMs, type OpenSubject, payload, type Subject } from '../subject.js';
+import { CountingPublisher } from './counting-publisher.js';
 
 const table = new TableName({}, mysql.quote);
 
@@ -23,7 +24,8 @@ export const postcommitMariadb: MariadbSubject = {
   ...onMariadbOnly(),
   id: 'mariadb-store-typeorm',
   name: 'postcommit, store-typeorm on MariaDB',
-  settings: 'one dispatcher, one call of `dispatchPending` after another, batches of 1,000',
+  settings:
+    'one dispatcher, one call of `dispatchPending` after another, batches of 1,000, to a publisher that takes batches',
   isOurs: true,
   openMariadb: () => MariadbOutbox.open(dispatchAll, (outbox, em, orders) => enqueue(outbox, em, orders)),
 };
@@ -119,7 +121,8 @@ class MariadbOutbox implements OpenMariadb {
 }
 
 async function dispatchAll({ store }: MariadbOutbox): Promise<number> {
-  const dispatcher = new OutboxDispatcher(store, async () => {}, { batchSize: BATCH_SIZE });
+  const publisher = new CountingPublisher(() => {});
+  const dispatcher = new OutboxDispatcher(store, publisher, { batchSize: BATCH_SIZE });
   let total = 0;
   for (let fetched = BATCH_SIZE; fetched > 0; total += fetched) {
     ({ fetched } = await dispatcher.dispatchPending());

@@ -58,13 +58,13 @@ export interface SqlDialect {
   /** One of these ids that is stored already. */
   findExisting(table: TableName, ids: readonly string[]): SqlStatement;
   /**
-   * Claims due rows without a key. Each record has `keyed_due`, whether rows with a key are due; a record without
-   * `id` carries only that.
+   * Claims due rows without a key. The first record has `keyed_due`, whether rows with a key are due; one without `id`
+   * carries only that.
    */
   claimUnkeyed(table: TableName, claim: Claim): SqlWork;
   /**
-   * Claims rows with a key: first a lock, then the claim, in one transaction. Each record has `window_rows`,
-   * `last_available_at` and `last_seq`; a record without `id` carries only these.
+   * Claims rows with a key: first a lock, then the claim, in one transaction. The first record has `window_rows`,
+   * `last_available_at` and `last_seq`; one without `id` carries only these.
    */
   claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps;
   /** Voids a claim whose result is unknown. */

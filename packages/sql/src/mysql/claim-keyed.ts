@@ -2,7 +2,7 @@ import type { KeyedClaim } from '../dialect.js';
 import { shareOf, windowSeen } from '../key-share.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { aloneIfOrphaned, asClaimed, isTrue, lockRows, setClaim } from './claim.js';
+import { aloneIfOrphaned, isTrue, lockRows, setClaim, withFirst } from './claim.js';
 import { byIndex, epochMicroseconds, fromEpochMicroseconds, inOrder, list, NOW } from './columns.js';
 
 /** Keys that are looked up in one statement. */
@@ -24,7 +24,7 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
     const rows = yield* lockFreeKeys(table, claim, window);
     if (rows.length === 0) return [{ id: null, ...seen }];
     yield setClaim(table, claim, rows, true);
-    return rows.map((row) => ({ ...asClaimed(row), ...seen }));
+    return withFirst(rows, seen);
   };
 }
 
@@ -53,7 +53,7 @@ function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatemen
     text: `
       select \`key\`, ${epochMicroseconds('keyed_due_at')} as available_at, cast(seq as char) as seq
       from ${byIndex(table, '_keyed_due')}
-      where keyed_due_at <= ${NOW}${isBehind}
+      where keyed_due_at <= ${NOW} and (claimed_until is null or claimed_until <= ${NOW})${isBehind}
       order by ${inOrder(table, 'keyed_due_at', 'seq')}
       limit ?`,
     values: [...(after ? [after.availableAt, after.availableAt, after.seq] : []), window],

@@ -46,7 +46,7 @@ export function claimUnkeyed(table: TableName, claim: Claim): () => SqlSteps {
     if (locked.length === 0) return [{ id: null, keyed_due: keyedDue }];
     const claimed = aloneIfOrphaned(locked);
     yield setClaim(table, claim, claimed);
-    return claimed.map((row) => ({ ...asClaimed(row), keyed_due: keyedDue }));
+    return withFirst(claimed, { keyed_due: keyedDue });
   };
 }
 
@@ -113,9 +113,10 @@ export function aloneIfOrphaned(rows: readonly SqlRecord[]): readonly SqlRecord[
   return orphan ? [orphan] : rows;
 }
 
-/** The row as the claim leaves it. */
-export function asClaimed({ orphaned, ...row }: SqlRecord): SqlRecord {
-  return { ...row, retakes: Number(row.retakes) + (isTrue(orphaned) ? 1 : 0) };
+/** The rows as the claim leaves them, the first with what was seen besides. The others are not copied: they are many. */
+export function withFirst([first, ...rest]: readonly SqlRecord[], seen: SqlRecord): SqlRecord[] {
+  const retakes = Number(first?.retakes) + (isTrue(first?.orphaned) ? 1 : 0);
+  return [{ ...first, ...seen, retakes }, ...rest];
 }
 
 /** The server has no type for it. */

@@ -99,8 +99,9 @@ function lockKeyedClaims(table: TableName): SqlStatement {
  * are due without a gap. `claimed_key` repeats the key on claimed rows only and is indexed: it finds live claims of
  * a key without reading its backlog, and rows without a key never change it, so they keep their HOT updates.
  *
- * Rows that somebody else has locked (an operator who requeues, a late settle) are passed over, and with them all
- * rows of their key behind them.
+ * Rows in flight are left out of the window, though their keys would be found busy: several batches under way would
+ * fill it with their own. Rows that somebody else has locked (an operator who requeues, a late settle) are passed over,
+ * and with them all rows of their key behind them.
  */
 function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
   return {
@@ -109,6 +110,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         select key, available_at, seq
         from ${table}
         where ${PENDING} and key is not null and available_at <= ${NOW}
+          and (claimed_until is null or claimed_until <= ${NOW})
           and ($6::bigint is null or (available_at, seq) > (timestamptz 'epoch' + $6::bigint * interval '1 microsecond', $7::bigint))
         order by available_at, seq
         limit $5::int

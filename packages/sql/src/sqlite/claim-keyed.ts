@@ -28,7 +28,8 @@ function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatemen
       select key, available_at, seq,
         not exists (select 1 from ${table} c where c.claimed_key = o.key and c.claimed_until > ${NOW}) as is_free
       from ${table} o
-      where ${PENDING} and key is not null and available_at <= ${NOW}${after ? ' and (available_at, seq) > (?, ?)' : ''}
+      where ${PENDING} and key is not null and available_at <= ${NOW}
+        and (claimed_until is null or claimed_until <= ${NOW})${after ? ' and (available_at, seq) > (?, ?)' : ''}
       order by available_at, seq
       limit ?`,
     values: [...(after ? [Number(after.availableAt), Number(after.seq)] : []), window],
