@@ -70,6 +70,8 @@ export class OutboxWorker {
   #currentRun: symbol | undefined;
   /** The last batch that ended published nothing: more of the same is not to be had at full speed. */
   #isFruitless = false;
+  /** Batches that ended with something done. */
+  #fruitful = 0;
   #isPacing = false;
   /** Ids that the stop which is under way could not bring to an end. */
   #lost = new Set<string>();
@@ -165,10 +167,13 @@ export class OutboxWorker {
 
   /** Claims once. Gives the wait until the next claim. */
   async #poll(limit: number): Promise<number> {
+    const fruitful = this.#fruitful;
     try {
       const batch = await this.#engine.claim(limit);
       this.#answered();
       if (batch) this.#send(batch, limit);
+      // What ended meanwhile may have set keys free after this claim looked.
+      else if (fruitful !== this.#fruitful) return 0;
       return this.#pace.afterPoll(batch !== undefined && !this.#isFruitless);
     } catch (error) {
       return this.#isRunning ? this.#failed(error) : 0;
@@ -195,6 +200,7 @@ export class OutboxWorker {
       .then(([ended]) => {
         const { dispatched = 0, dead = 0 } = (ended.status === 'fulfilled' && ended.value) || {};
         this.#isFruitless = dispatched + dead === 0;
+        if (!this.#isFruitless) this.#fruitful += 1;
         takeOff();
         this.#inFlight.delete(batch);
         if (!(this.#isFruitless && this.#isPacing)) this.#goOn();

@@ -303,6 +303,25 @@ describe('a worker that polls', () => {
     expect(since).toEqual([3_502, 3_507]);
   });
 
+  test('does not lose the end of a batch that comes during a poll: it may have set a key free', async () => {
+    const { store, clock, worker } = open();
+    await store.enqueue(entries('A1', 'A2'));
+    const publisher = new ManualPublisher();
+    worker(publisher, { batchSize: 1, batchesInFlight: 2 }).start();
+    const answer = deferred();
+    // The first claim gives A1; the second finds its key taken, and its answer is late.
+    store.after.fetchPending = () =>
+      store.timesOf('fetchPending').length === 2 ? answer.promise : undefined;
+    await clock.idle();
+    publisher.succeed('A1');
+    await clock.idle();
+    answer.resolve();
+    await clock.idle();
+    expect(publisher.running).toEqual(['A2']);
+    expect(clock.monotonicMs(), 'without any wait').toBe(0);
+    await finish(publisher, clock);
+  });
+
   test('makes no busy loop of many hints', async () => {
     const { store, clock, worker } = open();
     const wakeup = new ManualWakeup();
