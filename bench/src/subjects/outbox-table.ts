@@ -44,10 +44,12 @@ export function pages(rows: number, size = 10_000): number[][] {
 }
 
 /** Rows for later are not counted: nobody is to dispatch them. */
+/** Each kind by the index that holds it: asked for both at once, the server reads the table, dispatched rows and all. */
 async function countPending({ pool }: Place): Promise<number> {
+  const due = (kind: string): string =>
+    `(select count(*) from outbox where dispatched_at is null and dead_at is null and ${kind} and available_at <= now())`;
   const { rows } = await pool.query<{ count: number }>(
-    `select count(*)::int as count from outbox
-     where dispatched_at is null and dead_at is null and available_at <= now()`,
+    `select (${due('key is null')} + ${due('key is not null')})::int as count`,
   );
   return rows[0]?.count ?? 0;
 }

@@ -18,6 +18,7 @@ interface PlanNode {
   readonly 'Actual Rows': number;
   readonly 'Actual Loops': number;
   readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Join Filter'?: number;
   readonly 'Rows Removed by Index Recheck'?: number;
   readonly 'Shared Hit Blocks': number;
   readonly 'Shared Read Blocks': number;
@@ -30,6 +31,8 @@ interface Plan {
   /** Rows that any scan of the table read, those that a filter threw away included. */
   readonly rowsRead: number;
   readonly blocks: number;
+  /** Pairs of rows that a join compared and threw away. */
+  readonly pairsInVain: number;
 }
 
 const fixture = usePostgres(fill);
@@ -102,6 +105,7 @@ function summarise(nodes: readonly PlanNode[]): Plan {
     seqScans: ofTable.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Node Type']),
     rowsRead: ofTable.reduce((sum, node) => sum + rowsOf(node), 0),
     blocks: (nodes[0]?.['Shared Hit Blocks'] ?? 0) + (nodes[0]?.['Shared Read Blocks'] ?? 0),
+    pairsInVain: nodes.reduce((sum, node) => sum + (node['Rows Removed by Join Filter'] ?? 0), 0),
   };
 }
 
@@ -237,5 +241,19 @@ describe(`with ${ONE_KEY} more pending rows of one key in front`, () => {
       expect(plan.seqScans).toEqual([]);
       expect(plan.rowsRead).toBeLessThanOrEqual(2 * WINDOW);
     });
+  });
+});
+
+describe.each(['custom', 'generic'])('with a %s plan, beside a batch in flight', (mode) => {
+  it('a keyed claim asks for each key whether it is claimed, and does not compare it with all that are', async () => {
+    const live = `claim_token = 'x', claimed_at = now(), claimed_until = now() + interval '1 hour', claimed_key = key`;
+    const free = 'claim_token = null, claimed_at = null, claimed_until = null, claimed_key = null';
+    const rows = `where id like 'k%' and seq in (select seq from outbox where id like 'k%' order by seq limit 500)`;
+    await fixture.query(`update outbox set ${live} ${rows}`);
+    try {
+      expect((await explain(keyedClaim(), mode)).pairsInVain).toBe(0);
+    } finally {
+      await fixture.query(`update outbox set ${free} ${rows}`);
+    }
   });
 });

@@ -99,6 +99,9 @@ function lockKeyedClaims(table: TableName): SqlStatement {
  * are due without a gap. `claimed_key` repeats the key on claimed rows only and is indexed: it finds live claims of
  * a key without reading its backlog, and rows without a key never change it, so they keep their HOT updates.
  *
+ * OFFSET 0 keeps the server from joining the keys with all live claims: it believes that there are next to none, and
+ * compared each with each, 130 ms instead of 40 for a claim of 1,000 beside a batch in flight.
+ *
  * Rows in flight are left out of the window, though their keys would be found busy: several batches under way would
  * fill it with their own. Rows that somebody else has locked (an operator who requeues, a late settle) are passed over,
  * and with them all rows of their key behind them.
@@ -140,7 +143,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         ) p
         where p.due_so_far and (p.orphans_so_far = 0 or (p.position = 1 and $4::boolean))
           and not exists (
-            select from ${table} c where c.claimed_key = k.key and c.claimed_until > ${NOW}
+            select from ${table} c where c.claimed_key = k.key and c.claimed_until > ${NOW} offset 0
           )
         limit $3::int
       ), locked as materialized (
