@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -12,6 +13,8 @@ export default defineConfig({
     include: ['{packages/*,bench,tooling,test}/**/*.test.ts'],
     globalSetup: ['tooling/src/vitest-global-setup.ts', 'packages/store-prisma/test/generate-client.mjs'],
     exclude: ['**/node_modules/**', '**/dist/**'],
+    // By default one worker on two cores, though most tests wait for a server or a process.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // Only for what hangs: a busy machine must not fail a test that compiles or starts processes.
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -38,6 +38,7 @@ export function plot({ cases, subjects }: Results): string {
   }
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${top}" font-family="sans-serif" font-size="12">`,
+    '<title>Postcommit beside its alternatives</title>',
     `<rect width="${WIDTH}" height="${top}" fill="#ffffff"/>`,
     ...panels,
     '</svg>\n',
