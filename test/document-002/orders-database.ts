@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type PostgresFixture, usePostgres } from '../../packages/sql/test/postgres-fixture.js';
 import { OrderEntity } from '../../packages/store-typeorm/test/order.js';
 
-export interface OrdersDatabase extends PostgresFixture {
+export interface OrdersDatabase extends Pick<PostgresFixture, 'url' | 'pool' | 'query'> {
   /** Open while the tests of a file run. */
   readonly dataSource: DataSource;
   statusOf(order: string): Promise<unknown>;
