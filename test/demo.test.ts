@@ -122,6 +122,10 @@ describe('the demo', () => {
     expect(await exited).toEqual([1, null]);
     expect(output).toMatch(/✗ lost +1 /);
     expect(output).toContain('A promise was broken.');
+    const failedTries = [...output.matchAll(/failed tries (\d+)/g)].map(([, tries]) => Number(tries));
+    // The replay sets a row's attempts back; what has happened stays counted.
+    expect(failedTries).toEqual([...failedTries].sort((a, b) => a - b));
+    expect(failedTries.at(-1)).toBeGreaterThan(0);
   });
 
   it.each([

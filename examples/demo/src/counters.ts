@@ -1,24 +1,28 @@
 import type pg from 'pg';
 
-/** What the tables say at one moment; only rollbacks are counted by the producers, since they leave nothing behind. */
-export interface Counters {
-  readonly committed: number;
+/** What no table keeps: a rollback leaves nothing behind, and a replay sets the row's attempts back to nought. */
+export interface Counted {
   readonly rolledBack: number;
+  readonly failedTries: number;
+}
+
+/** What the tables say at one moment, and what was counted until then. */
+export interface Counters extends Counted {
+  readonly committed: number;
   readonly delivered: number;
   readonly pending: number;
   readonly dead: number;
-  readonly failedTries: number;
   readonly byA: number;
   readonly byB: number;
   readonly takenOver: number;
 }
 
-export async function readCounters(pool: pg.Pool, rolledBack: number): Promise<Counters> {
-  const { rows } = await pool.query<Omit<Counters, 'rolledBack'>>(`
+export async function readCounters(pool: pg.Pool, counted: Counted): Promise<Counters> {
+  const { rows } = await pool.query<Omit<Counters, keyof Counted>>(`
     select
       (select count(*)::int from order_changes) as committed,
       d.delivered, d."byA", d."byB", d."takenOver",
-      o.pending, o.dead, o."failedTries"
+      o.pending, o.dead
     from (
       select
         count(distinct message_id)::int as delivered,
@@ -29,11 +33,10 @@ export async function readCounters(pool: pg.Pool, rolledBack: number): Promise<C
     ) d, (
       select
         count(*) filter (where dispatched_at is null and dead_at is null)::int as pending,
-        count(*) filter (where dead_at is not null)::int as dead,
-        coalesce(sum(attempts), 0)::int as "failedTries"
+        count(*) filter (where dead_at is not null)::int as dead
       from outbox
     ) o`);
   const [counters] = rows;
   if (!counters) throw new Error('a query of aggregates gives one row');
-  return { ...counters, rolledBack };
+  return { ...counters, ...counted };
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const CLAIM_TIMEOUT_MS = 3_000;
 
 export type DispatcherReport =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready' | 'dead' }
   | {
       readonly kind: 'failed';
       readonly topic: string;

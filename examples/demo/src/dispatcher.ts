@@ -26,11 +26,11 @@ const app = composeModules([
 ]);
 
 const report = (told: DispatcherReport): void => void process.send?.(told);
-app
-  .get(OutboxSignals)
-  .on('failed', ({ row, error, delayMs }) =>
-    report({ kind: 'failed', topic: row.topic, attempt: row.attempts + 1, error, delayMs }),
-  );
+const signals = app.get(OutboxSignals);
+signals.on('failed', ({ row, error, delayMs }) =>
+  report({ kind: 'failed', topic: row.topic, attempt: row.attempts + 1, error, delayMs }),
+);
+signals.on('dead', () => report({ kind: 'dead' }));
 
 // Ctrl-C reaches every process of the terminal; the demo itself ends its dispatchers, by closing the channel.
 process.on('SIGINT', () => {});

@@ -28,8 +28,9 @@ export class Stage {
   readonly store: PgOutboxStore;
   readonly broker: Broker;
   readonly producers: Producers;
-  /** What a dispatcher tells about a publish that failed. */
+  /** What a dispatcher tells about a publish that failed and will be tried again. */
   onFailedTry: (told: Extract<DispatcherReport, { kind: 'failed' }>) => void = () => {};
+  #failedTries = 0;
   readonly #databaseUrl: string;
   readonly #pace: number;
   readonly #failure = new AbortController();
@@ -53,7 +54,8 @@ export class Stage {
     const dispatcher = new DispatcherProcess(name, this.#databaseUrl, {
       report: (told) => {
         if (told.kind === 'ready') isReady = true;
-        else this.onFailedTry(told);
+        else this.#failedTries += 1;
+        if (told.kind === 'failed') this.onFailedTry(told);
       },
       crashed: (error) => this.fail(error),
     });
@@ -68,7 +70,10 @@ export class Stage {
   }
 
   counters(): Promise<Counters> {
-    return readCounters(this.pool, this.producers.rolledBack.length);
+    return readCounters(this.pool, {
+      rolledBack: this.producers.rolledBack.length,
+      failedTries: this.#failedTries,
+    });
   }
 
   async pause(ms: number): Promise<void> {
