@@ -9,7 +9,7 @@ import { pgBossWork } from '../subjects/pg-boss.js';
 import { postcommitNoWakeup, postcommitPg } from '../subjects/postcommit-pg.js';
 import { postcommitPrisma } from '../subjects/postcommit-prisma.js';
 import { postcommitTypeorm } from '../subjects/postcommit-typeorm.js';
-import { rawSql } from '../subjects/raw-sql.js';
+import { rawSql, rawSqlPrepared } from '../subjects/raw-sql.js';
 import { outboxPolling } from '../subjects/transactional-outbox.js';
 
 const CONCURRENCIES = [1, 10, 50];
@@ -19,6 +19,7 @@ const LINES = [
   postcommitTypeorm,
   postcommitPrisma,
   rawSql,
+  rawSqlPrepared,
   handWritten,
   graphileWorker,
   pgBossWork,

@@ -13,7 +13,7 @@ import {
 } from './postcommit-pg.js';
 import { postcommitPrisma } from './postcommit-prisma.js';
 import { postcommitTypeorm } from './postcommit-typeorm.js';
-import { rawSql, rawSqlTwice } from './raw-sql.js';
+import { rawSql, rawSqlPrepared, rawSqlTwice } from './raw-sql.js';
 import {
   outboxPolling,
   outboxPollingDefaults,
@@ -32,6 +32,7 @@ export const subjects: readonly Subject[] = [
   postcommitPgDefaults,
   rawSql,
   rawSqlTwice,
+  rawSqlPrepared,
   handWritten,
   graphileWorker,
   graphileWorkerDefaults,

@@ -43,8 +43,10 @@ export function pages(rows: number, size = 10_000): number[][] {
   );
 }
 
-/** Rows for later are not counted: nobody is to dispatch them. */
-/** Each kind by the index that holds it: asked for both at once, the server reads the table, dispatched rows and all. */
+/**
+ * Rows for later are not counted: nobody is to dispatch them. Each kind by the index that holds it: asked for both at
+ * once, the server reads the table, dispatched rows and all.
+ */
 async function countPending({ pool }: Place): Promise<number> {
   const due = (kind: string): string =>
     `(select count(*) from outbox where dispatched_at is null and dead_at is null and ${kind} and available_at <= now())`;

@@ -10,6 +10,7 @@ import {
   type Subject,
 } from '../subject.js';
 import { businessTransaction } from './business-transaction.js';
+import { CountingPublisher } from './counting-publisher.js';
 import { createOutbox, outboxTable } from './outbox-table.js';
 import { claiming, enqueue, inBatches, runApplication } from './postcommit.js';
 
@@ -44,7 +45,7 @@ export const postcommitOneCall: Subject = {
   id: 'store-pg-one-call',
   name: 'postcommit, store-pg, one call at a time',
   settings:
-    'one dispatcher, one call of `dispatchPending` after another, on one connection at a time; batches of 1,000, a function as its publisher',
+    'one dispatcher, one call of `dispatchPending` after another, on one connection at a time; batches of 1,000, to a publisher that takes batches',
   isOurs: true,
   prepare: createOutbox,
   cannot: { transact: 'enqueues as store-pg does' },
@@ -85,8 +86,8 @@ function onPool(place: Place, wakeup = true): OpenSubject {
 }
 
 async function dispatchOn({ pool }: Place, report: Report): Promise<Consumer> {
-  const publish = async (row: { payload: unknown }): Promise<void> => report([orderOf(row.payload)]);
-  const dispatcher = new OutboxDispatcher(new PgOutboxStore(pool), publish, { batchSize: BATCH_SIZE });
+  const store = new PgOutboxStore(pool);
+  const dispatcher = new OutboxDispatcher(store, new CountingPublisher(report), { batchSize: BATCH_SIZE });
   let isStopped = false;
   const loop = async (): Promise<void> => {
     while (!isStopped) {

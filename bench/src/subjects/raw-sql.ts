@@ -23,7 +23,7 @@ const table = new TableName();
 export const rawSql: Subject = {
   id: 'raw-sql',
   name: 'raw SQL limit, one connection',
-  settings: 'our own claim and settle statements by hand, prepared, batches of 1,000',
+  settings: 'our own claim and settle statements by hand, batches of 1,000; a plain INSERT',
   isLimit: true,
   prepare: createOutbox,
   cannot: { keys: 'runs the statements for rows without a key' },
@@ -44,18 +44,23 @@ export const rawSqlTwice: Subject = {
   open: async (place) => onTable(place, 2),
 };
 
-function onTable(place: Place, connections: number): OpenSubject {
+export const rawSqlPrepared: Subject = {
+  id: 'raw-sql-prepared',
+  name: 'raw SQL limit, prepared INSERT',
+  settings: 'the same INSERT under a name, parsed and planned once for each connection: not behind a pooler',
+  isLimit: true,
+  prepare: createOutbox,
+  cannot: { consume: 'consumes as on one connection', claim: 'claims as on one connection' },
+  open: async (place) => onTable(place, 1, 'enqueue'),
+};
+
+function onTable(place: Place, connections: number, statementName?: string): OpenSubject {
   return {
     ...outboxTable(place),
     consume: (report) => consumeOn(place, connections, report),
     transact: (orders) =>
       businessTransaction(place, orders, (client) =>
-        client.query({
-          name: 'enqueue',
-          text: `insert into outbox (id, topic, payload)
-             select id, 'order.paid', payload from unnest($1::varchar[], $2::jsonb[]) as u(id, payload)`,
-          values: [orders.map(() => randomUUID()), orders.map((order) => JSON.stringify(payload(order)))],
-        }),
+        client.query({ ...insertOf(orders), ...(statementName !== undefined && { name: statementName }) }),
       ),
     claim: async () => {
       const client = await place.pool.connect();
@@ -71,6 +76,19 @@ function onTable(place: Place, connections: number): OpenSubject {
     },
     close: async () => {},
   };
+}
+
+/** As one writes it by hand: for one message, and for many. */
+function insertOf(orders: readonly number[]): { text: string; values: unknown[] } {
+  const ids = orders.map(() => randomUUID());
+  const payloads = orders.map((order) => JSON.stringify(payload(order)));
+  if (orders.length === 1) {
+    const text = "insert into outbox (id, topic, payload) values ($1, 'order.paid', $2)";
+    return { text, values: [ids[0], payloads[0]] };
+  }
+  const text = `insert into outbox (id, topic, payload)
+    select id, 'order.paid', payload from unnest($1::varchar[], $2::jsonb[]) as u(id, payload)`;
+  return { text, values: [ids, payloads] };
 }
 
 async function consumeOn({ pool }: Place, connections: number, report: Report): Promise<Consumer> {
@@ -103,20 +121,17 @@ interface Batch {
 async function claimOn(client: pg.PoolClient): Promise<Batch> {
   const token = randomUUID();
   const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true };
-  const rows = (await run(client, 'claim', postgres.claimUnkeyed(table, claim))).filter(
-    ({ id }) => id !== null,
-  );
+  const rows = (await run(client, postgres.claimUnkeyed(table, claim))).filter(({ id }) => id !== null);
   return { token, ids: rows.map(({ id }) => String(id)), payloads: rows.map((row) => String(row.payload)) };
 }
 
 async function settleOn(client: pg.PoolClient, { token, ids }: Batch): Promise<void> {
-  if (ids.length > 0) await run(client, 'settle', postgres.settleDispatched(table, token, [...ids]));
+  if (ids.length > 0) await run(client, postgres.settleDispatched(table, token, [...ids]));
 }
 
 async function run(
   client: pg.PoolClient,
-  name: string,
   { text, values }: SqlStatement,
 ): Promise<Array<Record<string, unknown>>> {
-  return (await client.query<Record<string, unknown>>({ name, text, values: [...values] })).rows;
+  return (await client.query<Record<string, unknown>>(text, [...values])).rows;
 }
