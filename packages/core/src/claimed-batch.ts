@@ -1,4 +1,5 @@
 import { BatchQueue } from './batch-queue.js';
+import { BrokenKeys } from './broken-keys.js';
 import { ClaimLease } from './claim-lease.js';
 import { condemned, undecodable } from './condemned.js';
 import { outcomeOfError } from './decide.js';
@@ -12,7 +13,14 @@ import { type PublishBounds, publishBounded } from './publish-bounded.js';
 import { type PublishGroup, publishGroupWith } from './publish-group.js';
 import { PublishTimeouts } from './publish-timeouts.js';
 import { finalPublisher } from './publisher-routes.js';
-import { type EndedRow, settleBatch, settlePublished, summarise, tellEnds } from './settle-batch.js';
+import {
+  type EndedRow,
+  settleBatch,
+  settlePublished,
+  stillOurs,
+  summarise,
+  tellEnds,
+} from './settle-batch.js';
 
 type Group = [OutboxRow, ...OutboxRow[]];
 
@@ -70,8 +78,9 @@ export class ClaimedBatch {
       // A crash before this line publishes the batch again; it can never lose it.
       settled = await this.#settle();
     }
-    const summary = summarise(this.rows.length, this.#ended, settled);
-    tellEnds(this.#engine.signals, this.#ended, settled);
+    const isOurs = stillOurs(this.#ended, settled);
+    const summary = summarise(this.rows.length, this.#ended, isOurs);
+    tellEnds(this.#engine.signals, this.#ended, isOurs);
     this.#ended = [];
     this.#engine.signals.tell('batch', summary);
     return summary;
@@ -263,21 +272,6 @@ export class ClaimedBatch {
 
   #failure(error: unknown, row: OutboxRow): Outcome {
     return outcomeOfError(error, row, this.#engine.config, this.#engine.random);
-  }
-}
-
-/** Keys of which a row of this group has to be published first, again. */
-class BrokenKeys {
-  readonly #keys = new Set<string>();
-
-  has({ key }: OutboxRow): boolean {
-    return key !== undefined && this.#keys.has(key);
-  }
-
-  note({ key }: OutboxRow, outcome: Outcome): Outcome {
-    const isBroken = outcome.kind === 'failed' || outcome.kind === 'released';
-    if (key !== undefined && isBroken) this.#keys.add(key);
-    return outcome;
   }
 }
 

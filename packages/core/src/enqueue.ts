@@ -83,7 +83,8 @@ export class EnqueuePipeline {
 
   async #insertChecked(entries: readonly OutboxEntry[], insert: Insert): Promise<string[]> {
     const rows = entries.map((entry, index) => toNewRow(entry, index, this.#limits, this.#generateId));
-    assertDistinctIds(rows);
+    const ids = rows.map(({ id }) => id);
+    assertDistinctIds(ids);
     for (const [index, { topic, payload }] of rows.entries()) {
       if (!this.hasSchema(topic)) continue;
       // Asked about what will be published, a Date as a string for one: what passes here passes there.
@@ -92,13 +93,14 @@ export class EnqueuePipeline {
         throw new OutboxError('SCHEMA_MISMATCH', `entry ${index}: payload of topic '${topic}': ${problem}`);
     }
     if (rows.length > 0) await insert(rows);
-    return rows.map((row) => row.id);
+    return ids;
   }
 }
 
-function assertDistinctIds(rows: readonly NewRow[]): void {
+function assertDistinctIds(ids: readonly string[]): void {
+  if (new Set(ids).size === ids.length) return;
   const seen = new Map<string, number>();
-  for (const [index, { id }] of rows.entries()) {
+  for (const [index, id] of ids.entries()) {
     const first = seen.get(id);
     if (first !== undefined) {
       throw new OutboxError(

@@ -12,6 +12,7 @@ import type { OutboxPublisher, PublishFunction } from './outbox-publisher.js';
 import type { OutboxSignals } from './outbox-signals.js';
 import type { OutboxStore } from './outbox-store.js';
 import { PollPace } from './poll-pace.js';
+import { StoreTrouble } from './store-trouble.js';
 import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
 
 export interface WorkerOptions extends DispatcherOptions, Partial<WorkerConfig> {
@@ -38,9 +39,6 @@ const DEFAULT_GRACE_MS = 10_000;
 const SETTLE_GRACE_MS = 5_000;
 /** A store that has not answered by then is down. */
 const HEALTH_MS = 5_000;
-/** The waits while the store can't be reached: full jitter, doubling. */
-const FIRST_TROUBLE_MS = 100;
-const LONGEST_TROUBLE_MS = 5_000;
 
 /**
  * The continuous loop: claims due rows, publishes them and records what became of each, until it is stopped.
@@ -62,6 +60,7 @@ export class OutboxWorker {
   readonly #wakeup: OutboxWakeup | undefined;
   readonly #pace: PollPace;
   readonly #budget: InFlightBudget;
+  readonly #trouble: StoreTrouble;
   readonly #backlog: BacklogWatch | undefined;
   readonly #inFlight = new Map<ClaimedBatch, Promise<void>>();
   #loop: Promise<void> | undefined;
@@ -76,8 +75,6 @@ export class OutboxWorker {
   /** Ids that the stop which is under way could not bring to an end. */
   #lost = new Set<string>();
   #isListening = false;
-  #lastPollMs: number | undefined;
-  #trouble: { readonly sinceMs: number; readonly error: unknown; readonly tries: number } | undefined;
   #unsubscribe: Array<() => void | Promise<void>> = [];
   /** Ends the wait that the loop is in. */
   #goOn: () => void = () => {};
@@ -94,6 +91,7 @@ export class OutboxWorker {
     this.#engine = new DispatchEngine(store, publisher, dispatching);
     this.#wakeup = wakeup;
     this.signals = this.#engine.signals;
+    this.#trouble = new StoreTrouble(this.signals, this.#engine.clock, this.#engine.random);
     this.#pace = new PollPace(this.#config.pollIntervalMs);
     this.#budget = new InFlightBudget(this.#config.maxBytesInFlight);
     if (backlogThreshold !== undefined)
@@ -128,18 +126,20 @@ export class OutboxWorker {
 
   /** For a health check; asks the store. */
   async health(): Promise<WorkerHealth> {
-    const { calls, clock, store } = this.#engine;
+    const { calls, store } = this.#engine;
+    const { lastAnswerAgeMs } = this.#trouble;
     const rowsInFlight = [...this.#inFlight.keys()].reduce((sum, batch) => sum + batch.rowsInFlight, 0);
     const known = {
       rowsInFlight,
       isListening: this.#isListening,
-      ...(this.#lastPollMs !== undefined && { lastPollAgeMs: clock.monotonicMs() - this.#lastPollMs }),
+      ...(lastAnswerAgeMs !== undefined && { lastPollAgeMs: lastAnswerAgeMs }),
     };
     try {
       const { oldestPendingAgeMs } = await calls.within(HEALTH_MS, 'health', store.backlog(1));
       if (!this.#isRunning) return { status: 'stopped', ...known, oldestPendingAgeMs };
-      if (!this.#trouble) return { status: 'up', ...known, oldestPendingAgeMs };
-      return { status: 'down', ...known, oldestPendingAgeMs, error: errorText(this.#trouble.error) };
+      const trouble = this.#trouble.current;
+      if (!trouble) return { status: 'up', ...known, oldestPendingAgeMs };
+      return { status: 'down', ...known, oldestPendingAgeMs, error: errorText(trouble.error) };
     } catch (error) {
       return { status: this.#isRunning ? 'down' : 'stopped', ...known, error: errorText(error) };
     }
@@ -170,13 +170,13 @@ export class OutboxWorker {
     const fruitful = this.#fruitful;
     try {
       const batch = await this.#engine.claim(limit);
-      this.#answered();
+      this.#trouble.answered();
       if (batch) this.#send(batch, limit);
       // What ended meanwhile may have set keys free after this claim looked.
       else if (fruitful !== this.#fruitful) return 0;
       return this.#pace.afterPoll(batch !== undefined && !this.#isFruitless);
     } catch (error) {
-      return this.#isRunning ? this.#failed(error) : 0;
+      return this.#isRunning ? this.#trouble.failed(error) : 0;
     }
   }
 
@@ -223,29 +223,10 @@ export class OutboxWorker {
     });
   }
 
-  #answered(): void {
-    const nowMs = this.#engine.clock.monotonicMs();
-    this.#lastPollMs = nowMs;
-    if (!this.#trouble) return;
-    const afterMs = nowMs - this.#trouble.sinceMs;
-    this.#trouble = undefined;
-    this.signals.tell('recovered', { afterMs });
-  }
-
-  #failed(error: unknown): number {
-    const { sinceMs, tries } = this.#trouble ?? { sinceMs: this.#engine.clock.monotonicMs(), tries: 0 };
-    this.#trouble = { sinceMs, error, tries: tries + 1 };
-    const longestMs = Math.min(FIRST_TROUBLE_MS * 2 ** Math.min(tries, 30), LONGEST_TROUBLE_MS);
-    // Never at once: a store that refuses immediately must not be asked in a busy loop.
-    const retryInMs = Math.ceil(longestMs * (0.5 + this.#engine.random() / 2));
-    this.signals.tell('trouble', { error, retryInMs });
-    return retryInMs;
-  }
-
   #subscribe(): void {
     const onHint = (): void => {
       // While the store is in trouble its own waits count; while there is no room nothing can be claimed anyway.
-      if (this.#pace.hint() && !this.#trouble) this.#goOn();
+      if (this.#pace.hint() && !this.#trouble.current) this.#goOn();
     };
     this.#unsubscribe = [this.#engine.store.onEnqueue(onHint)];
     if (!this.#wakeup) return;

@@ -35,7 +35,8 @@ function isPlainList(items: readonly unknown[], depth: number): boolean {
 
 function isPlainObject(value: object, depth: number): boolean {
   if (Object.getPrototypeOf(value) !== Object.prototype || hasToJson(value)) return false;
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[name];
     const isFine = member === undefined || isPlainData(member, depth + 1);
     if (!(isFine && name.isWellFormed() && !name.includes('\u0000'))) return false;
   }

@@ -60,14 +60,20 @@ function settleOnce(
   return calls.within(store.claimTimeoutMs, 'settle', store.settle(token, outcomes));
 }
 
+/** Whether a row was still ours when its outcome was recorded; nearly always all of them were. */
+export function stillOurs(ended: readonly EndedRow[], settled: readonly string[]): (id: string) => boolean {
+  if (settled.length === ended.length) return () => true;
+  const ours = new Set(settled);
+  return (id) => ours.has(id);
+}
+
 export function summarise(
   fetched: number,
   ended: readonly EndedRow[],
-  settled: readonly string[],
+  isOurs: (id: string) => boolean,
 ): DispatchSummary {
-  const ours = new Set(settled);
   const counts = { dispatched: 0, failed: 0, dead: 0, released: 0, fenced: 0 };
-  for (const { outcome } of ended) counts[ours.has(outcome.id) ? outcome.kind : 'fenced'] += 1;
+  for (const { outcome } of ended) counts[isOurs(outcome.id) ? outcome.kind : 'fenced'] += 1;
   const { dispatched, failed, dead, fenced } = counts;
   return { fetched, dispatched, failed, dead, fenced };
 }
@@ -76,11 +82,10 @@ export function summarise(
 export function tellEnds(
   signals: OutboxSignals,
   ended: readonly EndedRow[],
-  settled: readonly string[],
+  isOurs: (id: string) => boolean,
 ): void {
-  const ours = new Set(settled);
   for (const { row, outcome } of ended) {
-    if (outcome.kind === 'dispatched' || outcome.kind === 'released' || !ours.has(row.id)) continue;
+    if (outcome.kind === 'dispatched' || outcome.kind === 'released' || !isOurs(row.id)) continue;
     const { error } = outcome;
     if (outcome.kind === 'dead') {
       signals.tell('dead', { row, error, reason: outcome.reason });
@@ -90,6 +95,6 @@ export function tellEnds(
     signals.tell('failed', told);
     if (row.attempts === 0) signals.tell('firstFailure', told);
   }
-  const fenced = ended.flatMap(({ row }) => (ours.has(row.id) ? [] : [row.id]));
+  const fenced = ended.filter(({ row }) => !isOurs(row.id)).map(({ row }) => row.id);
   if (fenced.length > 0) signals.tell('fenced', { ids: fenced });
 }

@@ -3,7 +3,14 @@ import { DispatchEngine } from '../src/dispatch-engine.js';
 import type { OutboxRow } from '../src/outbox-row.js';
 import { OutboxSignals } from '../src/outbox-signals.js';
 import type { Outcome } from '../src/outcome.js';
-import { type EndedRow, settleBatch, settlePublished, summarise, tellEnds } from '../src/settle-batch.js';
+import {
+  type EndedRow,
+  settleBatch,
+  settlePublished,
+  stillOurs,
+  summarise,
+  tellEnds,
+} from '../src/settle-batch.js';
 import { type CountingClock, entries, FaultyStore, listen, openOutbox, rowWith } from './outbox-fixture.js';
 
 interface Claimed {
@@ -114,7 +121,7 @@ describe('summarise', () => {
       released('x5'),
       failed('x6'),
     ];
-    expect(summarise(9, ended, ['x1', 'x3', 'x4', 'x5'])).toEqual({
+    expect(summarise(9, ended, stillOurs(ended, ['x1', 'x3', 'x4', 'x5']))).toEqual({
       fetched: 9,
       dispatched: 1,
       failed: 1,
@@ -128,7 +135,7 @@ describe('tellEnds', () => {
   function told(ended: readonly EndedRow[], settled: readonly string[]): unknown[] {
     const signals = new OutboxSignals();
     const heard = listen(signals, 'failed', 'firstFailure', 'dead', 'fenced');
-    tellEnds(signals, ended, settled);
+    tellEnds(signals, ended, stillOurs(ended, settled));
     return heard.map(({ signal, told: what }) => [
       signal,
       'row' in what ? { ...what, row: what.row.id } : what,

@@ -6,8 +6,12 @@ const WINDOW_FACTOR = 2;
 const MIN_WINDOW = 500;
 /** Windows looked at in one claim when all before were blocked. */
 const MAX_WINDOWS = 8;
-/** Turns passed over, at the most, after all that was looked at was blocked and rows without a key wait. */
-const MAX_PAUSE = 16;
+/** Turns passed over, while rows without a key fill the batches, after one that brought much, little or nothing. */
+const PAUSE = 1;
+const PAUSE_AFTER_LITTLE = 3;
+const MAX_PAUSE_IN_VAIN = 16;
+/** Less than this part of what was asked for is little: one hot key, for example. */
+const LITTLE = 0.25;
 /** The part of a batch that one key may take while rows without a key wait. */
 const KEY_SHARE = 0.1;
 
@@ -20,7 +24,7 @@ export class KeyedClaims {
   #after: KeyCursor | undefined;
   /** Turns to pass over until the next one, and after how many the last one came. */
   #wait = 0;
-  #pause = 1;
+  #pause = PAUSE;
   /** What the last claim of unkeyed rows saw. Where no row has a key, nothing here is ever run. */
   areDue = false;
   shareWithUnkeyed = false;
@@ -29,7 +33,7 @@ export class KeyedClaims {
     this.#run = run;
   }
 
-  /** Every other time while there are some; more seldom while rows without a key fill the batches and keys are blocked. */
+  /** Every other time while there are some; more seldom while rows without a key fill the batches and few keys are free. */
   isTheirTurn(): boolean {
     if (!this.areDue) return false;
     if (this.#wait > 0) {
@@ -48,9 +52,13 @@ export class KeyedClaims {
       { ...claim, limit, perKey, window },
       this.shareWithUnkeyed ? 1 : MAX_WINDOWS,
     );
-    const isInVain = claimed.length === 0 && this.shareWithUnkeyed;
-    this.#pause = isInVain ? Math.min(this.#pause * 2, MAX_PAUSE) : 1;
+    this.#pause = this.shareWithUnkeyed ? this.#pauseAfter(claimed.length / limit) : PAUSE;
     return claimed;
+  }
+
+  #pauseAfter(part: number): number {
+    if (part === 0) return Math.min(this.#pause * 2, MAX_PAUSE_IN_VAIN);
+    return part < LITTLE ? PAUSE_AFTER_LITTLE : PAUSE;
   }
 
   async #look(claim: Omit<KeyedClaim, 'after'>, windows: number): Promise<SqlRecord[]> {

@@ -9,13 +9,15 @@ interface RowRecord {
   readonly key: string | null;
   readonly headers: string | null;
   readonly created_at: number;
-  readonly available_at: number;
-  readonly attempts: number;
-  readonly retakes: number;
+  /** Null: when it was created. */
+  readonly available_at: number | null;
+  /** Null: none. */
+  readonly attempts: number | null;
+  readonly retakes: number | null;
   readonly last_error: string | null;
   readonly max_attempts: number | null;
   readonly backoff: string | null;
-  readonly seq: number;
+  readonly seq: number | string;
   // A claim leaves these out.
   readonly dispatched_at?: number | null;
   readonly dead_at?: number | null;
@@ -38,9 +40,9 @@ export function toOutboxRow(record: SqlRecord, claimToken?: string): OutboxRow {
     payload: from.payload === null ? null : JSON.parse(from.payload),
     headers: {},
     createdAt: new Date(from.created_at),
-    availableAt: new Date(from.available_at),
-    attempts: from.attempts,
-    retakes: from.retakes,
+    availableAt: new Date(dueMs(from)),
+    attempts: from.attempts ?? 0,
+    retakes: from.retakes ?? 0,
     retry: {},
   };
   if (from.key !== null) row.key = from.key;
@@ -68,16 +70,33 @@ function addJson(row: Draft, { headers, backoff }: RowRecord): void {
  * RETURNING has no order. By due time, then by `seq`; but the rows of a key keep the order of their `seq` among
  * themselves: a head that backed off is due later than its followers.
  */
-export function inPublishOrder(records: readonly SqlRecord[]): SqlRecord[] {
-  const rows = records as unknown as RowRecord[];
-  const sorted = [...rows].sort((a, b) => a.available_at - b.available_at || a.seq - b.seq);
-  if (rows.every(({ key }) => key === null)) return sorted as unknown as SqlRecord[];
-  const byKey = new Map<string, RowRecord[]>();
-  for (const row of [...rows].sort((a, b) => b.seq - a.seq)) {
-    if (row.key !== null) byKey.set(row.key, [...(byKey.get(row.key) ?? []), row]);
+export function inPublishOrder(records: readonly SqlRecord[]): readonly SqlRecord[] {
+  const rows = records as unknown as readonly RowRecord[];
+  // Most batches have no key and come as they were claimed.
+  if (rows.every((row, place) => row.key === null && !isBefore(row, rows[place - 1]))) return records;
+  const placed = rows
+    .map((row) => ({ row, key: row.key, dueMs: dueMs(row), seq: Number(row.seq) }))
+    .sort((a, b) => a.dueMs - b.dueMs || a.seq - b.seq);
+  const byKey = new Map<string, typeof placed>();
+  for (const one of placed) {
+    if (one.key === null) continue;
+    const others = byKey.get(one.key);
+    if (others) others.push(one);
+    else byKey.set(one.key, [one]);
   }
+  for (const ofKey of byKey.values()) ofKey.sort((a, b) => b.seq - a.seq);
   // Each place that belongs to a key is filled with the oldest row of it that is left.
-  return sorted.map((row) => (row.key === null ? row : byKey.get(row.key)?.pop())) as unknown as SqlRecord[];
+  const ordered = placed.map((one) => (one.key === null ? one : byKey.get(one.key)?.pop())?.row);
+  return ordered as unknown as SqlRecord[];
+}
+
+function isBefore(row: RowRecord, other: RowRecord | undefined): boolean {
+  if (!other) return false;
+  return (dueMs(row) - dueMs(other) || Number(row.seq) - Number(other.seq)) < 0;
+}
+
+function dueMs({ available_at, created_at }: RowRecord): number {
+  return available_at ?? created_at;
 }
 
 function parse<T>(

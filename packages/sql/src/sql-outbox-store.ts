@@ -233,11 +233,12 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     outcomes: readonly Outcome[],
     settled: readonly string[],
   ): Promise<string[]> {
+    if (token === undefined || settled.length === outcomes.length) return [];
     const known = new Set(settled);
     const missing = outcomes.filter(
       ({ id, kind }) => !known.has(id) && (kind === 'dispatched' || kind === 'dead'),
     );
-    if (token === undefined || missing.length === 0) return [];
+    if (missing.length === 0) return [];
     return idsOf(await this.#run(this.#dialect.findReceipts(this.#table, token, missing)));
   }
 

@@ -2,8 +2,6 @@
 export interface SqlStatement {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** Run again and again with the same text: a driver that can prepare it saves parsing and planning. */
-  readonly isRepeated?: true;
 }
 
 /** A record as a driver gives it. */

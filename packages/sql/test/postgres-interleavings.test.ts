@@ -1,8 +1,8 @@
 import { postgres, TableName } from '@postcommit/sql';
 import type { PoolClient } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { PgQuery } from '../../store-pg/src/pg-client-like.js';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
-import type { PgQuery } from '../../store-pg/src/prepared-statements.js';
 import { usePostgres } from './postgres-fixture.js';
 import { claimedIds, claimOf, newRow, type SqlSession, TABLE, WorkInSteps } from './sql-session.js';
 
@@ -31,6 +31,23 @@ async function lock(session: SqlSession, table = TABLE): Promise<void> {
   await session.begin();
   await new WorkInSteps(session, postgres.claimKeyed(table, claimOf())).next();
 }
+
+describe('a window without a free key', () => {
+  it('ends at its last row, by number', async () => {
+    await alice.sql("select setval(pg_get_serial_sequence('outbox', 'seq'), 94)");
+    const keys = ['a', 'b', 'c'];
+    const availableAt = new Date(Date.now() + 3_600_000);
+    const heads = keys.map((key) => ({ ...newRow(`head-${key}`, key), availableAt }));
+    const followers = keys.map((key) => newRow(`follower-${key}`, key));
+    await fixture.executor(postgres.insert(TABLE, [...heads, ...followers, newRow('free', 'd')]));
+    const [seen] = await alice.run(postgres.claimKeyed(TABLE, claimOf({ window: 3 })));
+    // As text, '99' comes after '100'.
+    expect(seen).toMatchObject({ id: null, window_rows: 3, last_seq: '100' });
+    const after = { availableAt: String(seen?.last_available_at), seq: String(seen?.last_seq) };
+    const next = await alice.run(postgres.claimKeyed(TABLE, claimOf({ window: 3, after })));
+    expect(next).toMatchObject([{ id: 'free', window_rows: 1 }]);
+  });
+});
 
 describe('the lock of keyed claims', () => {
   it('a claimer that stalls after the lock is cut off by the server', async () => {

@@ -42,6 +42,11 @@ describe('toOutboxRow', () => {
     });
   });
 
+  it('fills in what a claim leaves out: no attempts, no retakes, due when created', () => {
+    const row = toOutboxRow({ ...RECORD, attempts: null, retakes: null, available_at: null });
+    expect(row).toMatchObject({ attempts: 0, retakes: 0, availableAt: new Date(1_000) });
+  });
+
   it('keeps what is there', () => {
     const backoff = { type: 'fixed', delayMs: 5 };
     const row = toOutboxRow({
@@ -86,6 +91,17 @@ describe('inPublishOrder', () => {
 
   it('is by due time, then by seq as a number', () => {
     expect(order(record('c', 1, 10), record('b', 1, 9), record('a', 0, 11))).toEqual(['a', 'b', 'c']);
+  });
+
+  it('takes the time of creation where no other is told, and seq as a number where it is text', () => {
+    const untold = (id: string, created_at: number, seq: string) => ({
+      ...record(id, 0, 0),
+      available_at: null,
+      created_at,
+      seq,
+    });
+    const records = [untold('b', 1, '10'), untold('a', 1, '9'), untold('c', 2, '1')];
+    expect(inPublishOrder(records).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
   });
 
   it('keeps the rows of a key in the order of their seq, in the places that belong to the key', () => {

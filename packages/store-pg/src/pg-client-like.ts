@@ -1,5 +1,13 @@
 import type { ListenClientLike } from '@postcommit/sql';
-import type { PgQuery } from './prepared-statements.js';
+
+/**
+ * A query as `pg` takes it. None has a name: a statement that is prepared on a connection keeps the plan that it got
+ * while the table was small, and would read all of it when it has grown; and poolers forget what was prepared.
+ */
+export interface PgQuery {
+  readonly text: string;
+  readonly values: unknown[];
+}
 
 /** The methods of a `pg` client that we call: any version's client, and those of compatible drivers, fit. */
 export interface PgClientLike {

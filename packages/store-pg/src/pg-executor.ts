@@ -6,28 +6,17 @@ import {
   type SqlStatement,
   type SqlWork,
 } from '@postcommit/sql';
-import type { PgClientLike, PgPoolClientLike, PgPoolLike } from './pg-client-like.js';
-import { type PgQuery, PreparedStatements } from './prepared-statements.js';
+import type { PgClientLike, PgPoolClientLike, PgPoolLike, PgQuery } from './pg-client-like.js';
 
 /** Runs statements on a pool, or on the client of the caller's transaction. */
 export function pgExecutor(pool: PgPoolLike): SqlExecutor<PgClientLike> {
-  const prepared = new PreparedStatements();
   return async (work, tx) => {
-    // Not prepared: where that fails, it would take the caller's transaction along.
     if (tx) return runWork(work, async ({ text, values }) => (await tx.query(text, [...values])).rows);
-    return prepared.run(async (toQuery) =>
-      typeof work === 'function'
-        ? inTransaction(pool, work, toQuery)
-        : (await pool.query(toQuery(work))).rows,
-    );
+    return typeof work === 'function' ? inTransaction(pool, work) : (await pool.query(toQuery(work))).rows;
   };
 }
 
-async function inTransaction(
-  pool: PgPoolLike,
-  work: SqlWork,
-  toQuery: (statement: SqlStatement) => PgQuery,
-): Promise<SqlRecord[]> {
+async function inTransaction(pool: PgPoolLike, work: SqlWork): Promise<SqlRecord[]> {
   const client = await pool.connect();
   // A pool does not listen while a client is out, and an error event that nobody hears ends the process. What is
   // wrong reaches us through the next query too.
@@ -57,6 +46,10 @@ async function rollBack(client: PgPoolClientLike): Promise<void> {
 function release(client: PgPoolClientLike, isBroken = false): void {
   client.off('error', ignore);
   client.release(isBroken);
+}
+
+function toQuery({ text, values }: SqlStatement): PgQuery {
+  return { text, values: [...values] };
 }
 
 function ignore(): void {}

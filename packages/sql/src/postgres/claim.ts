@@ -47,7 +47,7 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
         ))
         returning ${claimedColumns('o')}
       )
-      select k.keyed_due, c.*
+      select nullif(k.keyed_due, false) as keyed_due, c.*
       from (
         select coalesce((
           select available_at <= ${NOW}
@@ -60,7 +60,6 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
       ) k
       left join claimed c on true`,
     values: [claim.token, claim.timeoutMs, claim.limit, claim.mayRetake],
-    isRepeated: true,
   };
 }
 
@@ -110,7 +109,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
   return {
     text: `
       with due_window as materialized (
-        select key, available_at, seq
+        select key, available_at, seq, row_number() over (order by available_at, seq) as place
         from ${table}
         where ${PENDING} and key is not null and available_at <= ${NOW}
           and (claimed_until is null or claimed_until <= ${NOW})
@@ -118,7 +117,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         order by available_at, seq
         limit $5::int
       ), keys as materialized (
-        select key, row_number() over (order by min(available_at), min(seq)) as place
+        select key, min(place) as place
         from due_window
         group by key
       ), share as materialized (
@@ -170,13 +169,17 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         ))
         returning ${claimedColumns('o')}
       )
-      select w.window_rows, w.last_available_at, w.last_seq, c.*
-      from (
-        select count(*)::int as window_rows,
-          (select (extract(epoch from greatest(available_at, timestamptz '0001-01-01 00:00Z')) * 1000000)::bigint::text from due_window order by available_at desc, seq desc limit 1) as last_available_at,
-          (select seq::text from due_window order by available_at desc, seq desc limit 1) as last_seq
-        from due_window
-      ) w
+      select w.window_rows, l.last_available_at, l.last_seq, c.*
+      from (select count(*)::int as window_rows from due_window) w
+      left join (
+        -- Where nothing was claimed, the next look begins behind this one's last row.
+        select (extract(epoch from greatest(d.available_at, timestamptz '0001-01-01 00:00Z')) * 1000000)::bigint::text as last_available_at,
+          d.seq::text as last_seq
+        from due_window d
+        where not exists (select from claimed)
+        order by d.place desc
+        limit 1
+      ) l on true
       left join claimed c on true`,
     values: [
       claim.token,
@@ -188,7 +191,6 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
       claim.after?.seq ?? null,
       claim.perKey,
     ],
-    isRepeated: true,
   };
 }
 

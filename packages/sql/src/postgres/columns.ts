@@ -1,6 +1,7 @@
 /**
  * The columns of a row as every statement returns them, whatever the driver and its type parsers: times as
- * milliseconds, JSON as text, `seq` as a number.
+ * milliseconds, JSON and `seq` as text. What most rows have alike is null, since drivers spend their time on values:
+ * no attempts, no retakes, and a due time that is that of the creation.
  */
 export function rowColumns(alias: string): string {
   return columns([...CLAIMED_COLUMNS, ...ENDED_COLUMNS], alias);
@@ -22,13 +23,13 @@ const CLAIMED_COLUMNS = [
   '$.key',
   '$.headers::text as headers',
   "date_part('epoch', $.created_at) * 1000 as created_at",
-  "date_part('epoch', $.available_at) * 1000 as available_at",
-  '$.attempts',
-  '$.retakes',
+  "date_part('epoch', nullif($.available_at, $.created_at)) * 1000 as available_at",
+  'nullif($.attempts, 0) as attempts',
+  'nullif($.retakes, 0) as retakes',
   '$.last_error',
   '$.max_attempts',
   '$.backoff::text as backoff',
-  '$.seq::float8 as seq',
+  '$.seq::text as seq',
 ];
 
 const ENDED_COLUMNS = [

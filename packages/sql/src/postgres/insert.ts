@@ -38,50 +38,32 @@ function insertOne(table: TableName, row: NewRow): SqlStatement {
 }
 
 /**
- * WITH ORDINALITY makes `seq` follow the list. What few rows have travels in one JSON column, and where no row has
- * any of it, not at all.
+ * All rows in one JSON text: of the ways to hand over ten thousand it is the fastest, with every driver. The server
+ * reads it once, while arrays are escaped by the driver, unescaped, and then parsed. WITH ORDINALITY makes `seq` follow
+ * the list. A payload of null arrives as no value at all.
  */
 function insertMany(table: TableName, rows: readonly NewRow[]): SqlStatement {
-  const options = rows.map(optionsText);
-  const columns = [
-    rows.map(({ id }) => id),
-    rows.map(({ topic }) => topic),
-    rows.map(({ payload }) => payload),
-  ];
-  return options.some((option) => option !== null)
-    ? { text: insertWithOptions(table), values: [...columns, options] }
-    : { text: insertPlain(table), values: columns };
-}
-
-function insertPlain(table: TableName): string {
-  return `
-      insert into ${table} (id, topic, payload, created_at, available_at)
-      select u.id, u.topic, u.payload::jsonb, ${NOW}, ${NOW}
-      from unnest($1::varchar[], $2::varchar[], $3::text[]) with ordinality as u(id, topic, payload, place)
-      order by u.place`;
-}
-
-function insertWithOptions(table: TableName): string {
-  return `
+  return {
+    text: `
       insert into ${table} (id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at)
-      select e.id, e.topic, e.payload::jsonb, e.options->>'key', e.options->'headers',
-        coalesce((e.options->>'availableAt')::timestamptz, ${NOW}),
-        (e.options->>'maxAttempts')::int, e.options->'backoff', ${NOW}
-      from (
-        select u.id, u.topic, u.payload, u.options::jsonb as options, u.place
-        from unnest($1::varchar[], $2::varchar[], $3::text[], $4::text[])
-          with ordinality as u(id, topic, payload, options, place)
-      ) e
-      order by e.place`;
+      select id, topic, coalesce(payload, 'null'), key, headers, coalesce(available_at, ${NOW}), max_attempts, backoff, ${NOW}
+      from rows from (
+        jsonb_to_recordset($1::jsonb) as (
+          id varchar, topic varchar, payload jsonb, key varchar, headers jsonb,
+          available_at timestamptz, max_attempts int, backoff jsonb
+        )
+      ) with ordinality as u(id, topic, payload, key, headers, available_at, max_attempts, backoff, place)
+      order by place`,
+    values: [`[${rows.map(jsonOf).join(',')}]`],
+  };
 }
 
 export function findExisting(table: TableName, ids: readonly string[]): SqlStatement {
   return { text: `select id from ${table} where id = any ($1::varchar[]) limit 1`, values: [ids] };
 }
 
-function optionsText({ key, headers, availableAt, maxAttempts, backoff }: NewRow): string | null {
-  if (key ?? headers ?? availableAt ?? maxAttempts ?? backoff) {
-    return JSON.stringify({ key, headers, availableAt, maxAttempts, backoff });
-  }
-  return null;
+/** The payload is JSON already, and goes in as it is. */
+function jsonOf({ id, topic, payload, key, headers, availableAt, maxAttempts, backoff }: NewRow): string {
+  const others = { id, topic, key, headers, available_at: availableAt, max_attempts: maxAttempts, backoff };
+  return `{"payload":${payload},${JSON.stringify(others).slice(1)}`;
 }

@@ -20,7 +20,6 @@ export function settleDispatched(
       where o.id = any ($1::varchar[]) and ${FENCE} and o.dispatched_at is null and o.dead_at is null
       returning o.id`,
     values: [ids, token ?? null],
-    isRepeated: true,
   };
 }
 
