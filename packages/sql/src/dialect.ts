@@ -2,6 +2,13 @@ import type { NewRow, OutboxState, Outcome, RowFilter, SchemaProblem } from '@po
 import type { SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
 import type { TableName, TableOptions } from './table-name.js';
 
+/** A place in the order in which rows fall due. */
+export interface DuePlace {
+  /** Microseconds since 1970 as text: the same for every session and zone, and not rounded by a driver. */
+  readonly availableAt: string;
+  readonly seq: string;
+}
+
 /** Who claims, and for how long. */
 export interface Claim {
   readonly token: string;
@@ -11,11 +18,9 @@ export interface Claim {
   readonly mayRetake: boolean;
 }
 
-/** Where the search for free keys goes on: everything before was looked at and is blocked. */
-export interface KeyCursor {
-  /** As the dialect's last look gave it: a number since 1970 as text, the same for every session and zone. */
-  readonly availableAt: string;
-  readonly seq: string;
+export interface UnkeyedClaim extends Claim {
+  /** Only rows behind this place. */
+  readonly after: DuePlace | undefined;
 }
 
 export interface KeyedClaim extends Claim {
@@ -23,7 +28,8 @@ export interface KeyedClaim extends Claim {
   readonly window: number;
   /** Rows of one key, at the most. */
   readonly perKey: number;
-  readonly after: KeyCursor | undefined;
+  /** Only rows behind this place: those before it were looked at and are blocked. */
+  readonly after: DuePlace | undefined;
 }
 
 /** The states that rows stay in until they are deleted. */
@@ -61,7 +67,7 @@ export interface SqlDialect {
    * Claims due rows without a key. The first record has `keyed_due`, whether rows with a key are due; one without `id`
    * carries only that.
    */
-  claimUnkeyed(table: TableName, claim: Claim): SqlWork;
+  claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlWork;
   /**
    * Claims rows with a key: first a lock, then the claim, in one transaction. The first record has `window_rows`,
    * `last_available_at` and `last_seq`; one without `id` carries only these.

@@ -5,8 +5,8 @@ export type {
   Claim,
   DatabaseFault,
   Difference,
+  DuePlace,
   EndState,
-  KeyCursor,
   KeyedClaim,
   LockStatements,
   LongTransactionStatements,
@@ -14,6 +14,7 @@ export type {
   SchemaStatements,
   SqlDialect,
   SqlTableOptions,
+  UnkeyedClaim,
   UnpublishedOutcome,
 } from './dialect.js';
 export { mysql } from './mysql/dialect.js';

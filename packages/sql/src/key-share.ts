@@ -10,7 +10,7 @@ export function shareOf({ limit, perKey }: KeyedClaim, keys: number): number {
   return Math.max(1, Math.min(perKey, Math.max(Math.floor(limit / MIN_KEYS), even)));
 }
 
-/** What a claim has to tell of the window that it looked at. */
+/** What a claim has to tell of the window that it looked at, whose `available_at` is in microseconds. */
 export function windowSeen(window: readonly SqlRecord[]): SqlRecord {
   const last = window.at(-1);
   return {

@@ -1,4 +1,4 @@
-import type { Claim, KeyCursor, KeyedClaim } from './dialect.js';
+import type { Claim, DuePlace, KeyedClaim } from './dialect.js';
 import type { SqlRecord } from './sql-statement.js';
 
 /** Due rows looked at for each row wanted, and at the least. */
@@ -21,7 +21,7 @@ const KEY_SHARE = 0.1;
  */
 export class KeyedClaims {
   readonly #run: (claim: KeyedClaim) => Promise<SqlRecord[]>;
-  #after: KeyCursor | undefined;
+  #after: DuePlace | undefined;
   /** Turns to pass over until the next one, and after how many the last one came. */
   #wait = 0;
   #pause = PAUSE;
@@ -67,13 +67,13 @@ export class KeyedClaims {
       const claimed = records.filter(({ id }) => id !== null);
       const isLast = Number(records[0]?.window_rows) < claim.window;
       const startedAtFront = this.#after === undefined;
-      this.#after = isLast || claimed.length > 0 ? undefined : cursorOf(records);
+      this.#after = isLast || claimed.length > 0 ? undefined : endOf(records);
       if (claimed.length > 0 || (isLast && startedAtFront)) return claimed;
     }
     return [];
   }
 }
 
-function cursorOf([record]: readonly SqlRecord[]): KeyCursor {
+function endOf([record]: readonly SqlRecord[]): DuePlace {
   return { availableAt: String(record?.last_available_at), seq: String(record?.last_seq) };
 }

@@ -1,4 +1,5 @@
 import type { BackoffOptions, DeadReason, OutboxRow } from '@postcommit/core';
+import type { DuePlace } from './dialect.js';
 import type { SqlRecord } from './sql-statement.js';
 
 /** A record with the columns that `rowColumns` or `claimedColumns` names. */
@@ -88,6 +89,21 @@ export function inPublishOrder(records: readonly SqlRecord[]): readonly SqlRecor
   // Each place that belongs to a key is filled with the oldest row of it that is left.
   const ordered = placed.map((one) => (one.key === null ? one : byKey.get(one.key)?.pop())?.row);
   return ordered as unknown as SqlRecord[];
+}
+
+/** A row whose claim had expired comes alone. */
+export function isRetaken(records: readonly SqlRecord[]): boolean {
+  return records.length === 1 && Number(records[0]?.retakes) > 0;
+}
+
+/** Where the last of these rows stands; unknown if its time was edited to what no number holds. */
+export function lastPlace(records: readonly SqlRecord[]): DuePlace | undefined {
+  const rows = records as unknown as readonly RowRecord[];
+  const last = rows.reduce((latest, row) => (isBefore(latest, row) ? row : latest));
+  const microseconds = Math.round(dueMs(last) * 1000);
+  return Number.isSafeInteger(microseconds)
+    ? { availableAt: String(microseconds), seq: String(last.seq) }
+    : undefined;
 }
 
 function isBefore(row: RowRecord, other: RowRecord | undefined): boolean {

@@ -14,15 +14,16 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import { backgroundClock } from './background-clock.js';
-import type { EndState, SqlDialect, SqlTableOptions, UnpublishedOutcome } from './dialect.js';
+import type { Claim, EndState, SqlDialect, SqlTableOptions, UnpublishedOutcome } from './dialect.js';
 import { duplicateIdError, idNamedBy, missingTableError } from './driver-errors.js';
 import { inPages } from './in-pages.js';
 import { KeyedClaims } from './keyed-claims.js';
 import { NotifyDebounce } from './notify-debounce.js';
 import { postgres } from './postgres/dialect.js';
-import { inPublishOrder, toOutboxRow } from './row-mapping.js';
+import { inPublishOrder, isRetaken, toOutboxRow } from './row-mapping.js';
 import type { SqlExecutor, SqlRecord, SqlStatement, SqlWork } from './sql-statement.js';
 import { TableName } from './table-name.js';
+import { UnkeyedClaims } from './unkeyed-claims.js';
 
 export interface SqlOutboxStoreOptions extends OutboxStoreOptions, SqlTableOptions {
   /**
@@ -30,7 +31,7 @@ export interface SqlOutboxStoreOptions extends OutboxStoreOptions, SqlTableOptio
    * true. False where transactions that notify are a problem: PREPARE TRANSACTION refuses them, for one.
    */
   readonly wakeup?: boolean;
-  /** For the timers of the wake-up; rows follow the database's clock. Default: the process's. */
+  /** For the wake-up, and for how often to search from the front; rows follow the database's clock. Default: the process's. */
   readonly clock?: Clock;
 }
 
@@ -41,6 +42,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   readonly #executor: SqlExecutor<Tx>;
   readonly #newToken = createUuidv7();
   readonly #keyed: KeyedClaims;
+  readonly #unkeyed: UnkeyedClaims;
   readonly #hints: NotifyDebounce;
   readonly #wakesWorkers: boolean;
 
@@ -50,8 +52,13 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     this.#dialect = options.dialect ?? postgres;
     this.#table = new TableName(options, this.#dialect.quote);
     this.#keyed = new KeyedClaims((claim) => this.#run(this.#dialect.claimKeyed(this.#table, claim)));
+    const clock = options.clock ?? backgroundClock;
+    this.#unkeyed = new UnkeyedClaims(
+      (claim) => this.#run(this.#dialect.claimUnkeyed(this.#table, claim)),
+      clock,
+    );
     this.#wakesWorkers = options.wakeup ?? true;
-    this.#hints = new NotifyDebounce(() => this.#notify(), options.clock ?? backgroundClock);
+    this.#hints = new NotifyDebounce(() => this.#notify(), clock);
   }
 
   async fetchPending(limit: number): Promise<OutboxRow[]> {
@@ -219,12 +226,11 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return [...claimed, ...rest];
   }
 
-  async #claimUnkeyed(claim: Parameters<SqlDialect['claimUnkeyed']>[1]): Promise<SqlRecord[]> {
-    const records = await this.#run(this.#dialect.claimUnkeyed(this.#table, claim));
-    const claimed = records.filter(({ id }) => id !== null);
-    this.#keyed.areDue = records[0]?.keyed_due === true;
-    this.#keyed.shareWithUnkeyed = claimed.length === claim.limit;
-    return claimed;
+  async #claimUnkeyed(claim: Claim): Promise<SqlRecord[]> {
+    const { rows, areKeyedDue } = await this.#unkeyed.claim(claim);
+    this.#keyed.areDue = areKeyedDue;
+    this.#keyed.shareWithUnkeyed = rows.length === claim.limit;
+    return rows;
   }
 
   /** Ids that an earlier settle under this token recorded; asked only when some are missing. */
@@ -253,10 +259,6 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
 
 function idsOf(records: readonly SqlRecord[]): string[] {
   return records.map(({ id }) => id as string);
-}
-
-function isRetaken(records: readonly SqlRecord[]): boolean {
-  return records.length === 1 && Number(records[0]?.retakes) > 0;
 }
 
 /** By this process's clock, which is good enough for a hint. */

@@ -1,4 +1,4 @@
-import { postgres, type SqlStatement } from '@postcommit/sql';
+import { type DuePlace, postgres, type SqlStatement } from '@postcommit/sql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ensureSchema, type PostgresFixture, usePostgres } from './postgres-fixture.js';
 import { claimOf, statementsOf, TABLE } from './sql-session.js';
@@ -35,6 +35,8 @@ interface Plan {
   readonly pairsInVain: number;
 }
 
+/** Behind two thirds of the unkeyed rows. */
+let placeInBetween: DuePlace | undefined;
 const fixture = usePostgres(fill);
 
 async function fill({ pool }: PostgresFixture): Promise<void> {
@@ -51,6 +53,11 @@ async function fill({ pool }: PostgresFixture): Promise<void> {
     `insert into outbox (id, topic, payload, available_at)
      select 'u' || n, 't', '{}', ${past} from generate_series(1, ${UNKEYED}) n`,
   );
+  const { rows } = await pool.query(
+    `select (extract(epoch from available_at) * 1000000)::bigint as "availableAt", seq
+     from outbox where id = 'u${(UNKEYED * 2) / 3}'`,
+  );
+  placeInBetween = rows[0];
   await pool.query(
     `insert into outbox (id, topic, payload, key, available_at)
      select 'k' || n, 't', '{}', 'key-' || n % 1000, ${past} from generate_series(1, ${KEYED}) n`,
@@ -131,6 +138,13 @@ const CASES: readonly Case[] = [
     statement: () => postgres.claimUnkeyed(TABLE, claimOf({ limit: LIMIT })),
     indexes: ['outbox_due', 'outbox_keyed_due'],
     // Each once to lock and once to update; one look for keyed rows.
+    maxRows: 2 * LIMIT + 1,
+  },
+  {
+    name: 'claim of unkeyed rows that goes on behind others',
+    statement: () => postgres.claimUnkeyed(TABLE, claimOf({ limit: LIMIT, after: placeInBetween })),
+    indexes: ['outbox_due', 'outbox_keyed_due'],
+    // As above, but of the rows before that place not one.
     maxRows: 2 * LIMIT + 1,
   },
   {

@@ -1,4 +1,4 @@
-import type { Claim } from '../dialect.js';
+import type { Claim, DuePlace, UnkeyedClaim } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import {
@@ -28,19 +28,19 @@ const MAX_PAGES = 8;
  *
  * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along.
  */
-export function claimUnkeyed(table: TableName, claim: Claim): () => SqlSteps {
+export function claimUnkeyed(table: TableName, claim: UnkeyedClaim): () => SqlSteps {
   return function* () {
     const locked: SqlRecord[] = [];
     let keyedDue: boolean | undefined;
-    let last: SqlRecord | undefined;
+    let { after } = claim;
     for (let pages = 0; pages < MAX_PAGES && locked.length < claim.limit; pages++) {
       const wanted = claim.limit - locked.length;
-      const page = yield duePage(table, claim, wanted, last);
+      const page = yield duePage(table, claim, wanted, after);
       if (page.length === 0) break;
       keyedDue ??= isTrue(page[0]?.keyed_due);
       locked.push(...(yield lockRows(table, page, claim)));
       if (page.length < wanted) break;
-      last = page.at(-1);
+      after = endOf(page);
     }
     keyedDue ??= isTrue((yield firstKeyedRow(table))[0]?.is_due);
     if (locked.length === 0) return [{ id: null, keyed_due: keyedDue }];
@@ -50,9 +50,9 @@ export function claimUnkeyed(table: TableName, claim: Claim): () => SqlSteps {
   };
 }
 
-function duePage(table: TableName, claim: Claim, limit: number, last: SqlRecord | undefined): SqlStatement {
+function duePage(table: TableName, claim: Claim, limit: number, after: DuePlace | undefined): SqlStatement {
   const start = fromEpochMicroseconds('?');
-  const isBehind = last ? ` and due_at >= ${start} and (due_at > ${start} or seq > ?)` : '';
+  const isBehind = after ? ` and due_at >= ${start} and (due_at > ${start} or seq > ?)` : '';
   return {
     text: `
       select seq + 0e0 as seq, ${epochMicroseconds('due_at')} as due_at, (${FIRST_KEYED(table)}) as keyed_due
@@ -60,8 +60,13 @@ function duePage(table: TableName, claim: Claim, limit: number, last: SqlRecord 
       where due_at <= ${NOW} and (${isFree(claim)})${isBehind}
       order by ${inOrder(table, 'due_at', 'seq')}
       limit ?`,
-    values: [...(last ? [last.due_at, last.due_at, last.seq] : []), limit],
+    values: [...(after ? [after.availableAt, after.availableAt, after.seq] : []), limit],
   };
+}
+
+function endOf(page: readonly SqlRecord[]): DuePlace {
+  const last = page.at(-1);
+  return { availableAt: String(last?.due_at), seq: String(last?.seq) };
 }
 
 /** What changed since it was looked at is not taken. */

@@ -1,4 +1,4 @@
-import type { Claim, KeyedClaim } from '../dialect.js';
+import type { DuePlace, KeyedClaim, UnkeyedClaim } from '../dialect.js';
 import { MIN_KEYS } from '../key-share.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -25,7 +25,7 @@ const LOCK_SPACE = 0x706f7374;
  * Whether keyed rows are due is asked of the first one by due time, not by EXISTS: where many are pending, the planner
  * answers that by reading the table from its beginning, through all dispatched rows.
  */
-export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
+export function claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlStatement {
   return {
     text: `
       with due as materialized (
@@ -34,6 +34,7 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
         where ${PENDING} and key is null
           and available_at <= ${NOW}
           and (claimed_until is null or ($4::boolean and claimed_until <= ${NOW}))
+          ${claim.after ? isBehind('$5', '$6') : ''}
         order by available_at, seq
         limit $3::int
         for update skip locked
@@ -59,8 +60,17 @@ export function claimUnkeyed(table: TableName, claim: Claim): SqlStatement {
         where ${WITHOUT_FLUSH} is not null
       ) k
       left join claimed c on true`,
-    values: [claim.token, claim.timeoutMs, claim.limit, claim.mayRetake],
+    values: [claim.token, claim.timeoutMs, claim.limit, claim.mayRetake, ...placeValues(claim.after)],
   };
+}
+
+/** Said only where there is a place: as one condition for both cases, a plan for all parameters has no use of the index. */
+function isBehind(availableAt: string, seq: string): string {
+  return `and (available_at, seq) > (timestamptz 'epoch' + ${availableAt}::bigint * interval '1 microsecond', ${seq}::bigint)`;
+}
+
+function placeValues(place: DuePlace | undefined): string[] {
+  return place ? [place.availableAt, place.seq] : [];
 }
 
 /** A number at its end, by an edit, must not fail the claim of all others. */
@@ -113,7 +123,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         from ${table}
         where ${PENDING} and key is not null and available_at <= ${NOW}
           and (claimed_until is null or claimed_until <= ${NOW})
-          and ($6::bigint is null or (available_at, seq) > (timestamptz 'epoch' + $6::bigint * interval '1 microsecond', $7::bigint))
+          ${claim.after ? isBehind('$7', '$8') : ''}
         order by available_at, seq
         limit $5::int
       ), keys as materialized (
@@ -121,7 +131,7 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         from due_window
         group by key
       ), share as materialized (
-        select greatest(1, least($8::int, greatest($3::int / ${MIN_KEYS}, $3::int / greatest(count(*), 1))))::int as rows
+        select greatest(1, least($6::int, greatest($3::int / ${MIN_KEYS}, $3::int / greatest(count(*), 1))))::int as rows
         from keys
       ), prefix as materialized (
         -- In the order of place, since that is how the loop runs; were it another, unbroken would see to it.
@@ -187,9 +197,8 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
       claim.limit,
       claim.mayRetake,
       claim.window,
-      claim.after?.availableAt ?? null,
-      claim.after?.seq ?? null,
       claim.perKey,
+      ...placeValues(claim.after),
     ],
   };
 }

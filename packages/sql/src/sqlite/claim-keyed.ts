@@ -3,7 +3,7 @@ import { MIN_KEYS, shareOf, windowSeen } from '../key-share.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { claimRowsOfKeys } from './claim.js';
-import { flag, list, NOW, PENDING } from './columns.js';
+import { flag, IS_BEHIND, list, NOW, PENDING, placeValues } from './columns.js';
 
 /**
  * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim. That is a rule
@@ -25,14 +25,14 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
 function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatement {
   return {
     text: `
-      select key, available_at, seq,
+      select key, available_at * 1000 as available_at, seq,
         not exists (select 1 from ${table} c where c.claimed_key = o.key and c.claimed_until > ${NOW}) as is_free
       from ${table} o
       where ${PENDING} and key is not null and available_at <= ${NOW}
-        and (claimed_until is null or claimed_until <= ${NOW})${after ? ' and (available_at, seq) > (?, ?)' : ''}
-      order by available_at, seq
+        and (claimed_until is null or claimed_until <= ${NOW})${after ? IS_BEHIND : ''}
+      order by o.available_at, o.seq
       limit ?`,
-    values: [...(after ? [Number(after.availableAt), Number(after.seq)] : []), window],
+    values: [...placeValues(after), window],
   };
 }
 

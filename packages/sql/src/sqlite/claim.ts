@@ -1,7 +1,19 @@
-import type { Claim } from '../dialect.js';
+import type { Claim, UnkeyedClaim } from '../dialect.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { CLAIMED_COLUMNS, END_CLAIM, flag, KINDS, LIST, list, NOW, nowPlusMs, PENDING } from './columns.js';
+import {
+  CLAIMED_COLUMNS,
+  END_CLAIM,
+  flag,
+  IS_BEHIND,
+  KINDS,
+  LIST,
+  list,
+  NOW,
+  nowPlusMs,
+  PENDING,
+  placeValues,
+} from './columns.js';
 
 /**
  * Claims the oldest due rows without a key. Nothing is locked: work begins with BEGIN IMMEDIATE, which admits one
@@ -9,7 +21,7 @@ import { CLAIMED_COLUMNS, END_CLAIM, flag, KINDS, LIST, list, NOW, nowPlusMs, PE
  *
  * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along.
  */
-export function claimUnkeyed(table: TableName, claim: Claim): () => SqlSteps {
+export function claimUnkeyed(table: TableName, claim: UnkeyedClaim): () => SqlSteps {
   return function* () {
     const claimed = yield claimDueRows(table, claim);
     const [first] = yield firstKeyedRow(table);
@@ -18,7 +30,7 @@ export function claimUnkeyed(table: TableName, claim: Claim): () => SqlSteps {
   };
 }
 
-function claimDueRows(table: TableName, claim: Claim): SqlStatement {
+function claimDueRows(table: TableName, claim: UnkeyedClaim): SqlStatement {
   return {
     text: `
       with due as materialized (
@@ -26,7 +38,7 @@ function claimDueRows(table: TableName, claim: Claim): SqlStatement {
         from ${table}
         where ${PENDING} and key is null
           and available_at <= ${NOW}
-          and (claimed_until is null or (? and claimed_until <= ${NOW}))
+          and (claimed_until is null or (? and claimed_until <= ${NOW}))${claim.after ? IS_BEHIND : ''}
         order by available_at, seq
         limit ?
       )
@@ -38,7 +50,7 @@ function claimDueRows(table: TableName, claim: Claim): SqlStatement {
         select seq from due where not exists (select 1 from due where orphaned)
       )
       returning ${CLAIMED_COLUMNS}`,
-    values: [flag(claim.mayRetake), claim.limit, claim.token, claim.timeoutMs],
+    values: [flag(claim.mayRetake), ...placeValues(claim.after), claim.limit, claim.token, claim.timeoutMs],
   };
 }
 

@@ -1,3 +1,5 @@
+import type { DuePlace } from '../dialect.js';
+
 /**
  * The database's clock as the tables hold it: whole milliseconds since 1970. SQLite reads it once for a statement.
  * Rounded, since 1794828020.498 * 1000 need not be a whole number. Needs SQLite 3.42.
@@ -27,6 +29,13 @@ export const LIST = '(select value from json_each(?))';
 
 export function list(values: readonly unknown[]): string {
   return JSON.stringify(values);
+}
+
+/** Needs `placeValues`. */
+export const IS_BEHIND = ' and (available_at, seq) > (?, ?)';
+
+export function placeValues(place: DuePlace | undefined): number[] {
+  return place ? [Number(place.availableAt) / 1000, Number(place.seq)] : [];
 }
 
 /** SQLite has no booleans, and not every driver binds one. */

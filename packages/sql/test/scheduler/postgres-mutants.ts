@@ -86,7 +86,8 @@ function withClaim(mutate: (claim: SqlStatement) => SqlStatement): SqlDialect {
 /** The lock is taken before anything is read, but by a statement whose snapshot is older than the lock. */
 function lockInside(work: () => SqlSteps): () => SqlSteps {
   const [lock = NOTHING, claim = NOTHING] = statementsOf(work);
-  const call = /pg_advisory_xact_lock\([^)]*\)/.exec(lock.text)?.[0].replace('$1', '$9');
+  const last = `$$${claim.values.length + 1}`;
+  const call = /pg_advisory_xact_lock\([^)]*\)/.exec(lock.text)?.[0].replace('$1', last);
   if (call === undefined) throw new Error('the lock is not where it was');
   const first = 'with due_window as materialized (';
   const locked = `with lock_taken as materialized (select ${call}), due_window as materialized (`;

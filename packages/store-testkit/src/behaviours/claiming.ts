@@ -46,6 +46,27 @@ export const claiming: BehaviourGroup = {
       expect(idsOf(await store.fetchPending(2))).toEqual(['z-sooner', 'a-later']);
     },
 
+    'a row that turns up before those claimed last is in the next claim with room for it': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(3));
+      expect((await claim(store, 2)).ids).toEqual(['m1', 'm2']);
+      // As when a transaction that began long ago commits.
+      const availableAt = new Date((await outbox.now()).getTime() - HOUR_MS);
+      await store.enqueue(entry({ id: 'late', availableAt }));
+      expect(idsOf(await store.fetchPending(2))).toEqual(expect.arrayContaining(['late', 'm3']));
+    },
+
+    'a claim that expired is taken though full batches were claimed behind it': async (outbox) => {
+      const [crashed, busy] = [1, 2].map(() => outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS }));
+      if (!crashed || !busy) throw new Error('no stores');
+      await crashed.enqueue(entries(4));
+      expect((await claim(crashed, 1)).ids).toEqual(['m1']);
+      await outbox.advance(CLAIM_TIMEOUT_MS - 10_000);
+      for (const id of ['m2', 'm3', 'm4']) expect((await claim(busy, 1)).ids).toEqual([id]);
+      await outbox.advance(11_000);
+      expect((await claim(busy, 1)).ids).toEqual(['m1']);
+    },
+
     'a row is not claimed before its time, and is after it': async (outbox) => {
       const store = outbox.createStore();
       const availableAt = new Date((await outbox.now()).getTime() + HOUR_MS);
