@@ -1,5 +1,8 @@
-/** The waits after a hint: it may come before the transaction that it tells of has committed. */
-const BURST_MS = [0, 2, 5, 10, 20, 50, 100, 100] as const;
+/**
+ * The waits after a hint: it may come before the transaction that it tells of has committed, and where enqueues are
+ * many it stands for all of the next 25 ms. Hence the short ones, until the next hint is due.
+ */
+const BURST_MS = [0, 2, 5, 5, 5, 5, 5, 10, 50, 100, 100] as const;
 /** However many hints come, this much lies between two polls that find nothing. */
 const SHORTEST_MS = BURST_MS[1];
 /** The first wait after the last row; the next ones double. */

@@ -283,7 +283,9 @@ describe('a worker that polls', () => {
     wakeup.hint();
     await clock.advance(500);
     const since = store.timesOf('fetchPending').filter((atMs) => atMs >= 3_500);
-    expect(since.map((atMs) => atMs - 3_500)).toEqual([0, 2, 7, 17, 37, 87, 187, 287, 307, 347, 427]);
+    expect(since.map((atMs) => atMs - 3_500)).toEqual([
+      0, 2, 7, 12, 17, 22, 27, 37, 87, 187, 287, 307, 347, 427,
+    ]);
   });
 
   test('does not lose a hint that comes during a poll', async () => {
