@@ -120,7 +120,7 @@ interface Batch {
 
 async function claimOn(client: pg.PoolClient): Promise<Batch> {
   const token = randomUUID();
-  const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true };
+  const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true, after: undefined };
   const rows = (await run(client, postgres.claimUnkeyed(table, claim))).filter(({ id }) => id !== null);
   return { token, ids: rows.map(({ id }) => String(id)), payloads: rows.map((row) => String(row.payload)) };
 }
