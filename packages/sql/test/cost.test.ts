@@ -1,5 +1,6 @@
 import type { OutboxEntry, Outcome } from '@postcommit/core';
 import { postgres, type SqlStatement } from '@postcommit/sql';
+import { VirtualClock } from '@postcommit/store-memory';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
@@ -61,6 +62,19 @@ describe('statements', () => {
     pool.taken();
     expect((await claimAll()).ids).toHaveLength(count);
     expect(pool.taken()).toEqual(['with due']);
+  });
+
+  it('a claim behind a full one is one while it is full too, and one more from the front when it is not', async () => {
+    // Time stands still: no claim is due to begin at the front.
+    store = new PgOutboxStore(pool, { clock: new VirtualClock() });
+    await store.enqueue(entries(COUNT));
+    pool.taken();
+    const counts: number[] = [];
+    for (const limit of [400, 400, 400, 400]) {
+      await claimAll(limit);
+      counts.push(pool.taken().length);
+    }
+    expect(counts).toEqual([1, 1, 2, 1]);
   });
 
   it('a look at an empty table is one', async () => {
