@@ -33,6 +33,9 @@ export interface EnqueueOptions {
   readonly generateId?: () => string;
 }
 
+/** Of all payloads of one call, which is one statement: PostgreSQL takes 256 MB of JSON in one, and Node twice that in a string. */
+const MAX_CALL_LENGTH = 128 * 1_048_576;
+
 type Insert = (rows: readonly NewRow[]) => Promise<void>;
 
 /** The way of every entry into every store: interceptors, checks, ids, then the store's own insert. */
@@ -82,7 +85,7 @@ export class EnqueuePipeline {
   }
 
   async #insertChecked(entries: readonly OutboxEntry[], insert: Insert): Promise<string[]> {
-    const rows = entries.map((entry, index) => toNewRow(entry, index, this.#limits, this.#generateId));
+    const rows = this.#toNewRows(entries);
     const ids = rows.map(({ id }) => id);
     assertDistinctIds(ids);
     for (const [index, { topic, payload }] of rows.entries()) {
@@ -94,6 +97,19 @@ export class EnqueuePipeline {
     }
     if (rows.length > 0) await insert(rows);
     return ids;
+  }
+
+  #toNewRows(entries: readonly OutboxEntry[]): NewRow[] {
+    let length = 0;
+    return entries.map((entry, index) => {
+      const row = toNewRow(entry, index, this.#limits, this.#generateId);
+      length += row.payload.length;
+      if (length <= MAX_CALL_LENGTH) return row;
+      throw new OutboxError(
+        'PAYLOAD_TOO_LARGE',
+        `entry ${index}: up to here the payloads of this call have more than 128 MiB of JSON; enqueue the list in several calls, inside one transaction if it belongs together`,
+      );
+    });
   }
 }
 

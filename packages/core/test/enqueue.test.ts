@@ -88,6 +88,14 @@ describe('EnqueuePipeline', () => {
     expect(inserted).toEqual([]);
   });
 
+  test('payloads that are too large together for one statement are refused, with what to do', async () => {
+    const { run, inserted } = recorded();
+    const largest = { topic: 't', payload: 'x'.repeat(1_048_574) };
+    const list = Array.from({ length: 129 }, () => largest);
+    await expect(run(list)).rejects.toThrow(refusal('PAYLOAD_TOO_LARGE', 'entry 128: up to here'));
+    expect(inserted).toEqual([]);
+  });
+
   test('refuses a payload above the configured size', async () => {
     const { run, inserted } = recorded({ maxPayloadBytes: 8 });
     await expect(run([paid, { ...paid, payload: { id: 10 } }])).rejects.toThrow(
