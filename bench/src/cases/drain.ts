@@ -5,9 +5,9 @@ import { count } from '../statistics.js';
 import type { Subject } from '../subject.js';
 import { subjects } from '../subjects/all.js';
 import { bullmq } from '../subjects/bullmq.js';
-import { graphileWorker } from '../subjects/graphile-worker.js';
+import { graphileWorker, graphileWorker018 } from '../subjects/graphile-worker.js';
 import { handWritten } from '../subjects/hand-written.js';
-import { pgBossFetch, pgBossWork } from '../subjects/pg-boss.js';
+import { pgBoss12, pgBossFetch, pgBossWork } from '../subjects/pg-boss.js';
 import { postcommitOneCall, postcommitPg } from '../subjects/postcommit-pg.js';
 import { postcommitPrisma } from '../subjects/postcommit-prisma.js';
 import { postcommitTypeorm } from '../subjects/postcommit-typeorm.js';
@@ -22,7 +22,9 @@ const TWICE = [
   rawSql,
   handWritten,
   graphileWorker,
+  graphileWorker018,
   pgBossWork,
+  pgBoss12,
   bullmq,
   outboxPolling,
   outboxReplication,

@@ -3,9 +3,9 @@ import { joined, linesFor, scaled } from '../lines.js';
 import { measurePairs, medianPair } from '../pairs.js';
 import { settleDown } from '../place.js';
 import { bullmq } from '../subjects/bullmq.js';
-import { graphileWorker } from '../subjects/graphile-worker.js';
+import { graphileWorker, graphileWorker018 } from '../subjects/graphile-worker.js';
 import { handWritten } from '../subjects/hand-written.js';
-import { pgBossWork } from '../subjects/pg-boss.js';
+import { pgBoss12, pgBossWork } from '../subjects/pg-boss.js';
 import { postcommitNoWakeup, postcommitPg } from '../subjects/postcommit-pg.js';
 import { postcommitPrisma } from '../subjects/postcommit-prisma.js';
 import { postcommitTypeorm } from '../subjects/postcommit-typeorm.js';
@@ -22,7 +22,9 @@ const LINES = [
   rawSqlPrepared,
   handWritten,
   graphileWorker,
+  graphileWorker018,
   pgBossWork,
+  pgBoss12,
   bullmq,
   outboxPolling,
 ];

@@ -8,10 +8,10 @@ import { count, percentile } from '../statistics.js';
 import { monotonicMs, type Place } from '../subject.js';
 import { bullmq, bullmqDefaults } from '../subjects/bullmq.js';
 import { businessTransaction } from '../subjects/business-transaction.js';
-import { graphileWorker, graphileWorkerDefaults } from '../subjects/graphile-worker.js';
+import { graphileWorker, graphileWorker018, graphileWorkerDefaults } from '../subjects/graphile-worker.js';
 import { handWritten } from '../subjects/hand-written.js';
 import { createOutbox } from '../subjects/outbox-table.js';
-import { pgBossDefaults, pgBossWork } from '../subjects/pg-boss.js';
+import { pgBoss12, pgBossDefaults, pgBossWork } from '../subjects/pg-boss.js';
 import { enqueue, inBatches, runApplication } from '../subjects/postcommit.js';
 import { postcommitPg, postcommitPgDefaults, postcommitSameProcess } from '../subjects/postcommit-pg.js';
 import { postcommitPrisma } from '../subjects/postcommit-prisma.js';
@@ -34,8 +34,10 @@ const LINES = [
   postcommitPgDefaults,
   handWritten,
   graphileWorker,
+  graphileWorker018,
   graphileWorkerDefaults,
   pgBossWork,
+  pgBoss12,
   pgBossDefaults,
   bullmq,
   bullmqDefaults,

@@ -1,9 +1,9 @@
 import type { Subject } from '../subject.js';
 import { bullmq, bullmqDefaults } from './bullmq.js';
-import { graphileWorker, graphileWorkerDefaults } from './graphile-worker.js';
+import { graphileWorker, graphileWorker018, graphileWorkerDefaults } from './graphile-worker.js';
 import { handWritten } from './hand-written.js';
 import { postcommitMariadb, rawMariadb } from './mariadb.js';
-import { pgBossDefaults, pgBossFetch, pgBossWork } from './pg-boss.js';
+import { pgBoss12, pgBossDefaults, pgBossFetch, pgBossWork } from './pg-boss.js';
 import {
   postcommitNoWakeup,
   postcommitOneCall,
@@ -35,8 +35,10 @@ export const subjects: readonly Subject[] = [
   rawSqlPrepared,
   handWritten,
   graphileWorker,
+  graphileWorker018,
   graphileWorkerDefaults,
   pgBossWork,
+  pgBoss12,
   pgBossFetch,
   pgBossDefaults,
   bullmq,

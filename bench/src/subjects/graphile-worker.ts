@@ -1,10 +1,29 @@
-import { Logger, makeWorkerUtils, run } from 'graphile-worker';
+import type { RunnerOptions } from 'graphile-worker';
 import { BATCH_SIZE, type OpenSubject, orderOf, type Place, payload, type Subject } from '../subject.js';
 import { businessTransaction } from './business-transaction.js';
+import { needsNode } from './node-version.js';
 import { pages } from './outbox-table.js';
 
-/** A line for each job would be a good part of its time. */
-const logger = new Logger(() => () => {});
+type Settings = Pick<RunnerOptions, 'maxPoolSize' | 'concurrency' | 'preset'>;
+
+/** What is used of either version; each takes only loggers of its own. */
+interface Library<Logger> {
+  readonly Logger: new (factory: () => () => void) => Logger;
+  makeWorkerUtils(options: Connection<Logger>): Promise<WorkerUtils>;
+  run(options: Settings & Connection<Logger> & Tasks): Promise<{ stop(): Promise<void> }>;
+}
+
+type WorkerUtils = Pick<import('graphile-worker').WorkerUtils, 'migrate' | 'addJobs' | 'release'>;
+
+interface Connection<Logger> {
+  readonly connectionString: string;
+  readonly logger: Logger;
+}
+
+interface Tasks {
+  readonly noHandleSignals: boolean;
+  readonly taskList: { readonly publish: (job: unknown) => Promise<void> };
+}
 
 const cannot = {
   claim: 'its claim is not to be had alone',
@@ -14,40 +33,72 @@ const cannot = {
 } as const;
 
 /** What its page on performance sets, but with a local queue of 1,000 instead of 500: as many as all others take at once. */
+const best = {
+  settings:
+    '24 concurrent jobs, 25 connections, local queue of 1,000, completion batched without delay, no log lines',
+  options: {
+    maxPoolSize: 25,
+    concurrency: 24,
+    preset: {
+      worker: { localQueue: { size: BATCH_SIZE }, completeJobBatchDelay: 0, failJobBatchDelay: 0 },
+    },
+  },
+};
+
 export const graphileWorker: Subject = {
   id: 'graphile-worker',
   name: 'graphile-worker 0.17, best',
-  settings:
-    '24 concurrent jobs, 25 connections, local queue of 1,000, completion batched without delay, no log lines',
-  prepare: migrate,
+  settings: best.settings,
   cannot,
-  open: (place) =>
-    openWith(place, {
-      maxPoolSize: 25,
-      concurrency: 24,
-      preset: {
-        worker: { localQueue: { size: BATCH_SIZE }, completeJobBatchDelay: 0, failJobBatchDelay: 0 },
-      },
-    }),
+  ...running(() => import('graphile-worker'), best.options),
+};
+
+export const graphileWorker018: Subject = {
+  id: 'graphile-worker-0.18',
+  name: 'graphile-worker 0.18, best',
+  settings: best.settings,
+  absent: needsNode(22, 18),
+  cannot,
+  ...running(() => import('graphile-worker-0.18'), best.options),
 };
 
 export const graphileWorkerDefaults: Subject = {
   id: 'graphile-worker-defaults',
   name: 'graphile-worker 0.17, defaults',
   settings: 'nothing set, but no log lines',
-  prepare: migrate,
   cannot: { ...cannot, transact: 'enqueues as with its best settings' },
-  open: (place) => openWith(place, {}),
+  ...running(() => import('graphile-worker'), {}),
 };
 
-async function migrate({ url }: Place): Promise<void> {
-  const utils = await makeWorkerUtils({ connectionString: url, logger });
+/** Loads no library but its own, and not before it runs: memory is measured, and not every Node can load each. */
+function running<Logger>(
+  load: () => Promise<Library<Logger>>,
+  options: Settings,
+): Pick<Subject, 'prepare' | 'open'> {
+  return {
+    prepare: async (place) => migrate(await load(), place),
+    open: async (place) => openWith(await load(), place, options),
+  };
+}
+
+/** A line for each job would be a good part of its time. */
+function silent<Logger>({ Logger }: Library<Logger>): Logger {
+  return new Logger(() => () => {});
+}
+
+async function migrate<Logger>(library: Library<Logger>, { url }: Place): Promise<void> {
+  const utils = await library.makeWorkerUtils({ connectionString: url, logger: silent(library) });
   await utils.migrate();
   await utils.release();
 }
 
-async function openWith(place: Place, settings: Parameters<typeof run>[0]): Promise<OpenSubject> {
-  const utils = await makeWorkerUtils({ connectionString: place.url, logger });
+async function openWith<Logger>(
+  library: Library<Logger>,
+  place: Place,
+  options: Settings,
+): Promise<OpenSubject> {
+  const logger = silent(library);
+  const utils = await library.makeWorkerUtils({ connectionString: place.url, logger });
   return {
     seed: async ({ rows, keyOf, firstOrder = 0 }) => {
       for (const page of pages(rows)) {
@@ -67,8 +118,8 @@ async function openWith(place: Place, settings: Parameters<typeof run>[0]): Prom
       return rows[0]?.count ?? 0;
     },
     consume: async (report) => {
-      const runner = await run({
-        ...settings,
+      const runner = await library.run({
+        ...options,
         connectionString: place.url,
         noHandleSignals: true,
         logger,
