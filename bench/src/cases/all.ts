@@ -2,6 +2,7 @@ import type { Case, Setting } from '../case.js';
 import { bulkCase } from './bulk.js';
 import { drainCase } from './drain.js';
 import { enqueueCase } from './enqueue.js';
+import { grownClaimCase } from './grown-claim.js';
 import { growthCase } from './growth.js';
 import { heldClaimCase } from './held-claim.js';
 import { keyedCase } from './keyed.js';
@@ -18,6 +19,7 @@ export function allCases(setting: Setting): Case[] {
     drainCase,
     latencyCase,
     growthCase,
+    grownClaimCase,
     memoryCase,
     steadyCase,
     keyedCase,

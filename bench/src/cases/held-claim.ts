@@ -1,9 +1,10 @@
 import type { Case, Setting } from '../case.js';
+import { claimTimes, SAMPLES } from '../claim-times.js';
 import { withHeldTransaction } from '../held-transaction.js';
 import { linesFor, scaled } from '../lines.js';
 import { settleDown } from '../place.js';
 import { count, median } from '../statistics.js';
-import { BATCH_SIZE, type OpenSubject } from '../subject.js';
+import { BATCH_SIZE } from '../subject.js';
 import { bullmq } from '../subjects/bullmq.js';
 import { graphileWorker } from '../subjects/graphile-worker.js';
 import { handWritten } from '../subjects/hand-written.js';
@@ -13,9 +14,6 @@ import { postcommitPrisma } from '../subjects/postcommit-prisma.js';
 import { postcommitTypeorm } from '../subjects/postcommit-typeorm.js';
 import { rawSql } from '../subjects/raw-sql.js';
 import { outboxPolling } from '../subjects/transactional-outbox.js';
-
-/** How many claims make up a figure. */
-const SAMPLES = 10;
 
 const LINES = [
   postcommitPg,
@@ -64,14 +62,4 @@ export function heldClaimCase(setting: Setting): Case {
     })),
     targets: [{ of: [postcommitPg.name, growth], to: 1, atMost: 2 }],
   };
-}
-
-async function claimTimes(open: OpenSubject, claims: number): Promise<number[]> {
-  const times: number[] = [];
-  for (let claim = 0; claim < claims; claim++) {
-    const taken = await open.claim?.();
-    if (taken?.rows !== BATCH_SIZE) throw new Error(`claimed ${taken?.rows} rows instead of ${BATCH_SIZE}`);
-    times.push(taken.ms);
-  }
-  return times;
 }
