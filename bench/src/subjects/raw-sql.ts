@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { postgres, type SqlStatement, TableName } from '@postcommit/sql';
+import { type DuePlace, postgres, type SqlStatement, TableName } from '@postcommit/sql';
 import type pg from 'pg';
 import {
   BATCH_SIZE,
@@ -23,7 +23,8 @@ const table = new TableName();
 export const rawSql: Subject = {
   id: 'raw-sql',
   name: 'raw SQL limit, one connection',
-  settings: 'our own claim and settle statements by hand, batches of 1,000; a plain INSERT',
+  settings:
+    'our own claim and settle statements by hand, batches of 1,000, each behind the last one; a claim alone searches from the front; a plain INSERT',
   isLimit: true,
   prepare: createOutbox,
   cannot: { keys: 'runs the statements for rows without a key' },
@@ -93,10 +94,12 @@ function insertOf(orders: readonly number[]): { text: string; values: unknown[] 
 
 async function consumeOn({ pool }: Place, connections: number, report: Report): Promise<Consumer> {
   let isStopped = false;
+  let after: DuePlace | undefined;
   const loop = async (): Promise<void> => {
     const client = await pool.connect();
     while (!isStopped) {
-      const batch = await claimOn(client);
+      const batch = await claimOn(client, after);
+      after = batch.end;
       if (batch.ids.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
       else report(batch.payloads.map((text) => orderOf(JSON.parse(text))));
       await settleOn(client, batch);
@@ -116,13 +119,25 @@ interface Batch {
   readonly token: string;
   readonly ids: readonly string[];
   readonly payloads: readonly string[];
+  /** Of a full one, where it ended. */
+  readonly end: DuePlace | undefined;
 }
 
-async function claimOn(client: pg.PoolClient): Promise<Batch> {
+async function claimOn(client: pg.PoolClient, after?: DuePlace): Promise<Batch> {
   const token = randomUUID();
-  const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true, after: undefined };
+  const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: !after, after };
   const rows = (await run(client, postgres.claimUnkeyed(table, claim))).filter(({ id }) => id !== null);
-  return { token, ids: rows.map(({ id }) => String(id)), payloads: rows.map((row) => String(row.payload)) };
+  return {
+    token,
+    ids: rows.map(({ id }) => String(id)),
+    payloads: rows.map((row) => String(row.payload)),
+    end: rows.length === BATCH_SIZE ? endOf(rows) : undefined,
+  };
+}
+
+function endOf(rows: ReadonlyArray<Record<string, unknown>>): DuePlace {
+  const { created_at, available_at, seq } = rows.at(-1) ?? {};
+  return { availableAt: String(Math.round(Number(available_at ?? created_at) * 1_000)), seq: String(seq) };
 }
 
 async function settleOn(client: pg.PoolClient, { token, ids }: Batch): Promise<void> {

@@ -19,7 +19,7 @@ export interface Claim {
 }
 
 export interface UnkeyedClaim extends Claim {
-  /** Only rows behind this place. */
+  /** Only rows behind this place, and none whose claim expired: those are looked for from the front. */
   readonly after: DuePlace | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface SqlDialect {
   findExisting(table: TableName, ids: readonly string[]): SqlStatement;
   /**
    * Claims due rows without a key. The first record has `keyed_due`, whether rows with a key are due; one without `id`
-   * carries only that.
+   * carries only that. From the front there always is a first record.
    */
   claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlWork;
   /**

@@ -37,7 +37,7 @@ export class UnkeyedClaims {
     const after = isFrontsTurn ? undefined : this.#place;
     // Whatever becomes of this claim: only a full one knows a place.
     this.#place = undefined;
-    const found = await this.#look({ ...claim, after });
+    const found = await this.#look({ ...claim, mayRetake: claim.mayRetake && !after, after });
     const { rows } = found;
     if (isRetaken(rows)) return found;
     if (rows.length === claim.limit) {

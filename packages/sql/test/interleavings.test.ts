@@ -263,12 +263,17 @@ describeOnDatabases((fixture) => {
       expect(claimedIds(await bob.run(dialect.claimUnkeyed(table, claimOf())))).toEqual([]);
     });
 
-    it('an unkeyed claim passes a claimed one by', async () => {
+    it.each([
+      { from: 'the front', after: undefined },
+      { from: 'a place before both', after: { availableAt: '0', seq: '0' } },
+    ])('an unkeyed claim from $from passes a claimed one by, and nobody waits', async ({ after }) => {
       await enqueue(['m1'], ['m2']);
       await alice.begin();
-      expect(claimedIds(await alice.run(dialect.claimUnkeyed(table, claimOf({ limit: 1 }))))).toEqual(['m1']);
+      const one = claimOf({ limit: 1, after });
+      expect(claimedIds(await alice.run(dialect.claimUnkeyed(table, one)))).toEqual(['m1']);
       if (first === 'committed') await alice.commit();
-      expect(claimedIds(await bob.run(dialect.claimUnkeyed(table, claimOf())))).toEqual(['m2']);
+      const hasty = await connect({ lockTimeoutMs: 1 });
+      expect(claimedIds(await hasty.run(dialect.claimUnkeyed(table, claimOf({ after }))))).toEqual(['m2']);
     });
   });
 

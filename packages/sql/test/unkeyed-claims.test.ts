@@ -60,7 +60,8 @@ describe('after a full batch', () => {
     await claim();
     expect(await claim()).toEqual(['m4', 'm1']);
     expect(asked.slice(1)).toMatchObject([
-      { limit: 2, mayRetake: true, after: { seq: '3' } },
+      // Expired claims are looked for from the front.
+      { limit: 2, mayRetake: false, after: { seq: '3' } },
       // A retaken row must come alone, and there is one already.
       { limit: 1, mayRetake: false, after: undefined },
     ]);
@@ -102,11 +103,11 @@ describe('while every batch is full', () => {
 
 describe('a retaken row', () => {
   it('comes alone, and the next search is one from the front: its owner may have left more', async () => {
-    answers = [[row(5), row(6)], [row(1, { retakes: 1 })]];
+    answers = [[row(5), row(6)], [], [row(1, { retakes: 1 })]];
     await claim();
     expect(await claim()).toEqual(['m1']);
     await claim();
-    expect(places()).toEqual(['front', '6', 'front']);
+    expect(places()).toEqual(['front', '6', 'front', 'front']);
   });
 
   it('does so too where it fills the batch', async () => {
@@ -118,9 +119,12 @@ describe('a retaken row', () => {
 });
 
 it('tells what it saw of rows with a key', async () => {
-  answers = [[row(1, { keyed_due: true })], [NOTHING]];
+  answers = [[row(1, { keyed_due: true })], [NOTHING], [row(2), row(3)], [], [row(1, { keyed_due: true })]];
   expect((await unkeyed.claim(CLAIM)).areKeyedDue).toBe(true);
   expect((await unkeyed.claim(CLAIM)).areKeyedDue).toBe(false);
+  expect((await unkeyed.claim(CLAIM)).areKeyedDue).toBe(false);
+  // Behind a full batch a search that finds nothing tells nothing.
+  expect((await unkeyed.claim(CLAIM)).areKeyedDue).toBe(true);
 });
 
 it('a claim that fails leaves no place behind', async () => {

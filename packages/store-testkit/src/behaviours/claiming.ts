@@ -67,6 +67,18 @@ export const claiming: BehaviourGroup = {
       expect((await claim(busy, 1)).ids).toEqual(['m1']);
     },
 
+    'a claim that expired among rows that full batches take is taken too, alone': async (outbox) => {
+      const [crashed, busy] = [1, 2].map(() => outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS }));
+      if (!crashed || !busy) throw new Error('no stores');
+      await crashed.enqueue(entries(5));
+      const { token } = await claim(crashed, 3);
+      await crashed.release(['m1', 'm2'], token);
+      await outbox.advance(CLAIM_TIMEOUT_MS + 1_000);
+      const batches = [await claim(busy, 2), await claim(busy, 2), await claim(busy, 2)];
+      expect(batches.flatMap(({ ids }) => ids).sort()).toEqual(['m1', 'm2', 'm3', 'm4', 'm5']);
+      expect(batches.map(({ ids }) => ids)).toContainEqual(['m3']);
+    },
+
     'a row is not claimed before its time, and is after it': async (outbox) => {
       const store = outbox.createStore();
       const availableAt = new Date((await outbox.now()).getTime() + HOUR_MS);
