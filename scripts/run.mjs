@@ -1,9 +1,11 @@
 /**
- * Behind `npm run demo` and `npm test`: on a machine with nothing but Node and npm, fetches the pinned pnpm
- * into the checkout, installs, builds, and then becomes the demo or the test run.
+ * Behind `npm run demo`, `npm test`, `npm run bench` and `npm run chaos`: on a machine with nothing but Node and npm,
+ * fetches the pinned pnpm into the checkout, installs, builds, and then becomes what was asked for.
  *
  *   node scripts/run.mjs demo
  *   node scripts/run.mjs test [vitest's arguments]
+ *   node scripts/run.mjs bench [the benchmark's arguments]
+ *   node scripts/run.mjs chaos [the faults' arguments]
  *   node scripts/run.mjs pnpm [pnpm's arguments]     the pinned pnpm, nothing installed or built first
  */
 import { createRequire } from 'node:module';
@@ -14,14 +16,33 @@ import { cleanEnvironment } from './environment.mjs';
 import { prepare, providePnpm } from './prepare.mjs';
 import { StepFailed } from './step.mjs';
 
-const modes = { demo: becomeDemo, test: becomeTestRun, pnpm: becomePnpm };
+const modes = {
+  demo: becomeDemo,
+  test: becomeTestRun,
+  bench: becomeBenchmark,
+  chaos: becomeChaos,
+  pnpm: becomePnpm,
+};
 
 async function becomeDemo(args) {
-  const folder = join(root, 'examples/demo');
+  await becomeTypescript(join(root, 'examples/demo'), 'src/main.ts', args);
+}
+
+async function becomeBenchmark(args) {
+  await becomeTypescript(root, 'bench/src/main.ts', args);
+}
+
+async function becomeChaos(args) {
+  // The packages' sources, not what was built of them.
+  process.env.TSX_TSCONFIG_PATH = join(root, 'test/tsconfig.json');
+  await becomeTypescript(root, 'test/chaos/src/main.ts', args);
+}
+
+async function becomeTypescript(folder, program, args) {
   process.chdir(folder);
   // What `node --import tsx` does, without a second process.
   await import(pathToFileURL(createRequire(join(folder, 'package.json')).resolve('tsx')).href);
-  await become(join(folder, 'src/main.ts'), args);
+  await become(join(folder, program), args);
 }
 
 async function becomeTestRun(args) {
@@ -48,7 +69,7 @@ async function isReady(mode) {
   try {
     requireSupportedNode();
     if (!Object.hasOwn(modes, mode))
-      throw new Error('Usage: node scripts/run.mjs demo|test|pnpm [arguments]');
+      throw new Error('Usage: node scripts/run.mjs demo|test|bench|chaos|pnpm [arguments]');
     cleanEnvironment();
     await (mode === 'pnpm' ? providePnpm : prepare)(interruption.signal);
     return true;

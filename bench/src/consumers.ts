@@ -16,7 +16,7 @@ export type FromConsumer =
 
 export interface ConsumerOptions {
   readonly processes: number;
-  /** Also collects garbage and measures the heap at every report. */
+  /** Also collects garbage and measures the heap, now and then. */
   readonly measureHeap?: boolean;
   onPublished(batches: readonly Published[], heapMiB?: number): void;
 }
@@ -83,6 +83,7 @@ class Member {
     };
     this.#process = fork(new URL('./consumer-process.ts', import.meta.url), {
       env: measureHeap ? { ...env, BENCH_HEAP: 'yes' } : env,
+      execArgv: ['--expose-gc', '--import', import.meta.resolve('tsx')],
     });
     this.#forget = atEnd(() => this.close());
     this.#process.on('message', (message: FromConsumer) => {

@@ -20,7 +20,7 @@ export interface Options {
 /** A flag that is wrong; the message says which and what it may be. */
 export class BadOption extends Error {}
 
-export const USAGE = `Usage: pnpm bench [options]
+export const USAGE = `Usage: npm run bench -- [options], or pnpm bench [options]
 
   --case words       only cases whose id contains one of these words, separated by commas
   --subjects words   only subjects whose id contains one of these words

@@ -32,7 +32,7 @@ export class Publications {
     return this.#firstAt;
   }
 
-  /** MiB after a collection, at every report. */
+  /** MiB after a collection, now and then. */
   get heap(): readonly number[] {
     return this.#heap;
   }

@@ -61,7 +61,7 @@ export async function measureAll(
   const order = setting.subjects.map(({ name }) => name);
   const done: CaseResult[] = [];
   const run = {
-    command: ['node scripts/run.mjs pnpm bench', ...args].join(' '),
+    command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
     rounds: options.rounds,
     scale: options.scale,
   };

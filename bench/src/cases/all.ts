@@ -1,4 +1,5 @@
 import type { Case, Setting } from '../case.js';
+import { backlogCase } from './backlog.js';
 import { bulkCase } from './bulk.js';
 import { drainCase } from './drain.js';
 import { enqueueCase } from './enqueue.js';
@@ -8,7 +9,6 @@ import { heldClaimCase } from './held-claim.js';
 import { keyedCase } from './keyed.js';
 import { latencyCase } from './latency.js';
 import { mariadbCase } from './mariadb.js';
-import { memoryCase } from './memory.js';
 import { steadyCase } from './steady.js';
 import { telemetryCase } from './telemetry.js';
 
@@ -18,12 +18,12 @@ export function allCases(setting: Setting): Case[] {
     bulkCase,
     drainCase,
     latencyCase,
-    growthCase,
-    grownClaimCase,
-    memoryCase,
-    steadyCase,
     keyedCase,
     heldClaimCase,
+    steadyCase,
+    backlogCase,
+    growthCase,
+    grownClaimCase,
     telemetryCase,
     mariadbCase,
   ].map((make) => make(setting));

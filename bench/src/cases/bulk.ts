@@ -36,7 +36,7 @@ export function bulkCase(setting: Setting): Case {
     about: `The middle one of ${TRANSACTIONS} transactions a round, after one that is not counted. BullMQ adds them after COMMIT; pg-transactional-outbox has no way to add many, and inserts one after another.`,
     columns: [{ name: column, unit: 'messages/s' }],
     ...linesFor(setting, LINES, [column], ['transact'], (subject) => ({
-      seconds: 5,
+      seconds: 4,
       run: async (place) => {
         await subject.prepare(place);
         const open = await subject.open(place);

@@ -35,11 +35,11 @@ const TWO = '2 processes';
 /** (c) How fast a backlog goes away. */
 export function drainCase(setting: Setting): Case {
   const rows = scaled(setting, 100_000);
-  const limitMs = scaled(setting, 15_000, 3_000);
+  const limitMs = scaled(setting, 10_000, 3_000);
   const trialOf =
     (processes: number, column: string): TrialOf =>
     (subject) => ({
-      seconds: 12,
+      seconds: 8,
       run: async (place, note) => {
         await subject.prepare(place);
         const { rate } = await drain(subject, place, { rows, processes, limitMs }, note);

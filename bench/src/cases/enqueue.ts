@@ -36,7 +36,7 @@ export function enqueueCase(setting: Setting): Case {
     const { rate, ratio } = names(concurrency);
     const transactions = scaled(setting, concurrency === 1 ? 300 : 900, concurrency);
     return linesFor(setting, LINES, [rate, ratio], ['transact'], (subject) => ({
-      seconds: 10,
+      seconds: 6,
       run: async (place) => {
         await subject.prepare(place);
         const open = await subject.open(place);

@@ -38,7 +38,7 @@ export function heldClaimCase(setting: Setting): Case {
     about: `The time of one claim of ${count(BATCH_SIZE)} rows, the middle one of ${SAMPLES}; all rows are settled in between, and none of what they leave behind can be removed.`,
     columns: columns.map((name) => ({ name, unit: name === growth ? 'ratio' : 'ms', isLessBetter: true })),
     ...linesFor(setting, LINES, columns, ['claim'], (subject) => ({
-      seconds: 15,
+      seconds: 8,
       run: async (place) => {
         await subject.prepare(place);
         const open = await subject.open(place);

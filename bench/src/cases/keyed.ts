@@ -12,7 +12,7 @@ const LINES = [postcommitPg, postcommitOneCall, graphileWorker, handWritten];
 /** (h) The work-loads with keys that count. */
 export function keyedCase(setting: Setting): Case {
   const rows = scaled(setting, 100_000);
-  const limitMs = scaled(setting, 30_000, 3_000);
+  const limitMs = scaled(setting, 15_000, 3_000);
   const keys = [scaled(setting, 1_000), rows];
   const heads = scaled(setting, 10_000);
   const part = (
@@ -22,7 +22,7 @@ export function keyedCase(setting: Setting): Case {
   ) => ({
     column,
     ...linesFor(setting, LINES, [column], ['consume', ...abilities], (subject) => ({
-      seconds: 15,
+      seconds: 9,
       run: async (place, note) => {
         await subject.prepare(place);
         return { [column]: (await drain(subject, place, { rows, limitMs, ...work }, note)).rate };

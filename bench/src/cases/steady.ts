@@ -14,15 +14,15 @@ import { outboxPolling } from '../subjects/transactional-outbox.js';
 
 const LINES = [postcommitPg, handWritten, graphileWorker, pgBossWork, bullmq, outboxPolling];
 
-/** (g) A minute of steady load. */
+/** (g) A minute of steady load: half of it alone, half of it while vacuum is held back. */
 export function steadyCase(setting: Setting): Case {
-  const seconds = scaled(setting, 60, 3);
+  const seconds = scaled(setting, 30, 3);
   const load = { transactions: seconds * 100, messagesEach: 10, everyMs: 10, graceMs: 10_000 };
   const part = (isHeld: boolean) => {
     const suffix = isHeld ? ', transaction held open' : '';
     const [p99, dead] = [`p99${suffix}`, `dead tuples${suffix}`];
     return linesFor(setting, LINES, [p99, dead], ['consume', 'transact'], (subject) => ({
-      seconds: 75,
+      seconds: 36,
       run: async (place) => {
         await subject.prepare(place);
         return withHeldTransaction(place, isHeld, async () => {
@@ -39,7 +39,7 @@ export function steadyCase(setting: Setting): Case {
     id: 'steady',
     title: `${count(1_000)} messages a second for ${seconds} s`,
     about:
-      'A business transaction with ten messages every 10 ms; from COMMIT to publish, and what is dead in the tables at the end; the same while a transaction elsewhere is held open all the time, so that nothing can be vacuumed.',
+      'A business transaction with ten messages every 10 ms; from COMMIT to publish, and what is dead in the tables at the end; then as long again, in a new table, while a transaction elsewhere is held open all the time, so that nothing can be vacuumed.',
     columns: columns.map((name) => ({
       name,
       unit: name.startsWith('p99') ? 'ms' : 'tuples',

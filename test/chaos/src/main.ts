@@ -1,5 +1,5 @@
 /**
- * Faults on real processes: `pnpm chaos`. Takes `--rounds 2` or `--minutes 30`, `--seed 7`, `--only 'sigkill ack'`,
+ * Faults on real processes: `npm run chaos`, or `pnpm chaos`. Takes `--rounds 2` or `--minutes 30`, `--seed 7`, `--only 'sigkill ack'`,
  * `--short` (as CI runs it) and `--at-once 4`. Exits 1 when a promise did not hold. A whole long run writes
  * docs/operations/faults.md.
  *
