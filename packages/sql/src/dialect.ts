@@ -32,6 +32,11 @@ export interface KeyedClaim extends Claim {
   readonly after: DuePlace | undefined;
 }
 
+/** A claim on a row with a key must have this left to be extended: more than it takes to commit an extension. */
+export function extendBeforeMs(timeoutMs: number): number {
+  return Math.min(1_000, timeoutMs / 10);
+}
+
 /** The states that rows stay in until they are deleted. */
 export type EndState = Exclude<OutboxState, 'pending'>;
 

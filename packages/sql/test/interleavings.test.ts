@@ -321,6 +321,18 @@ describeOnDatabases((fixture) => {
       expect(await ownersOf('k'), 'two owners of one key').toBe(1);
     });
 
+    it('can’t extend a claim on a key that is about to expire: others may see its old end until that is committed', async () => {
+      await enqueue(['m1', 'k'], ['free']);
+      const last = await claim(alice);
+      const unkeyed = claimOf();
+      await alice.run(dialect.claimUnkeyed(table, unkeyed));
+      await fixture.shiftTimes(HOUR_MS - 500);
+      expect(await alice.run(dialect.extendClaim(table, last.token, ['m1'], HOUR_MS))).toEqual([]);
+      expect(
+        claimedIds(await alice.run(dialect.extendClaim(table, unkeyed.token, ['free'], HOUR_MS))),
+      ).toEqual(['free']);
+    });
+
     it('that extends while its row is retaken is fenced', async () => {
       await enqueue(['m1']);
       const expired = claimOf();

@@ -1,4 +1,4 @@
-import type { Claim, DuePlace, UnkeyedClaim } from '../dialect.js';
+import { type Claim, type DuePlace, extendBeforeMs, type UnkeyedClaim } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import {
@@ -149,7 +149,8 @@ export function releaseToken(table: TableName, token: string): () => SqlSteps {
 
 /**
  * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed
- * other rows of the key since. Asked in a statement of its own: the time of the first may be older than its locks.
+ * other rows of the key since. So does one that is about to expire: until this commits, another owner may still read
+ * the old end of it. Asked in a statement of its own: the time of the first may be older than its locks.
  */
 export function extendClaim(
   table: TableName,
@@ -164,8 +165,8 @@ export function extendClaim(
       text: `
         select id, seq + 0e0 as seq
         from ${byPrimaryKey(table)}
-        where seq in (${list(ours)}) and (\`key\` is null or claimed_until > ${NOW})`,
-      values: seqsOf(ours),
+        where seq in (${list(ours)}) and (\`key\` is null or claimed_until > ${nowPlusMs('?')})`,
+      values: [...seqsOf(ours), extendBeforeMs(timeoutMs)],
     };
     if (alive.length === 0) return [];
     yield {

@@ -1,4 +1,4 @@
-import type { DuePlace, KeyedClaim, UnkeyedClaim } from '../dialect.js';
+import { type DuePlace, extendBeforeMs, type KeyedClaim, type UnkeyedClaim } from '../dialect.js';
 import { MIN_KEYS } from '../key-share.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -250,7 +250,8 @@ export function releaseToken(table: TableName, token: string): SqlStatement {
 
 /**
  * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed
- * other rows of the key since.
+ * other rows of the key since. So does one that is about to expire: while this statement commits, another owner may
+ * still read the old end of it.
  */
 export function extendClaim(
   table: TableName,
@@ -263,8 +264,8 @@ export function extendClaim(
       update ${table}
       set claimed_until = ${nowPlusMs('$3')}
       where id = any ($1::varchar[]) and claim_token = $2 and ${PENDING}
-        and (key is null or claimed_until > clock_timestamp())
+        and (key is null or claimed_until > clock_timestamp() + $4::float8 * interval '1 millisecond')
       returning id`,
-    values: [ids, token, timeoutMs],
+    values: [ids, token, timeoutMs, extendBeforeMs(timeoutMs)],
   };
 }
