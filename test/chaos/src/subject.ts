@@ -66,9 +66,8 @@ async function pgTransaction(
   store: TransactionalOutboxStore<never>,
   work: (tx: BusinessTransaction) => Promise<void>,
 ): Promise<void> {
-  const client = await pool.connect();
   const onError = (): void => {};
-  client.on('error', onError);
+  const client = await checkOut(pool, onError);
   let failure: Error | undefined;
   try {
     await client.query('begin');
@@ -85,6 +84,20 @@ async function pgTransaction(
     client.off('error', onError);
     client.release(failure);
   }
+}
+
+/**
+ * Listens before anything else can happen to the client: a server that is ended may say so in the same packet in which
+ * the connection becomes ready, and whoever awaits `connect()` is told only after all of that packet was read.
+ */
+function checkOut(pool: pg.Pool, onError: () => void): Promise<pg.PoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      client?.on('error', onError);
+      if (client) resolve(client);
+      else reject(error);
+    });
+  });
 }
 
 /** Lets a process stop at a statement: pages of a sweep, steps of a migration. */
