@@ -1,6 +1,7 @@
 import type { SqlDialect } from '../dialect.js';
 import { compare } from './check-schema.js';
-import { claimKeyed, claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
 import { backlog, count, peek } from './inspect.js';
