@@ -25,7 +25,7 @@ export const USAGE = `Usage: npm run bench -- [options], or pnpm bench [options]
   --case words       only cases whose id contains one of these words, separated by commas
   --subjects words   only subjects whose id contains one of these words
   --rounds n         interleaved rounds, default 3
-  --scale part       part of the full sizes, above 0 to 1, default 1
+  --scale part       part of the full sizes, above 0 to 10, default 1
   --short            about a minute: statement counts, which must be exact, and a few ratios
   --json file        writes the results
   --page             writes docs/performance.md, docs/performance.svg and the table of README.md from the results
@@ -94,7 +94,7 @@ function wholeNumber(flag: string, text: string): number {
 
 function part(flag: string, text: string): number {
   const value = Number(text);
-  if (!(value > 0 && value <= 1)) throw new BadOption(`${flag} must be above 0 and at most 1, got ${text}`);
+  if (!(value > 0 && value <= 10)) throw new BadOption(`${flag} must be above 0 and at most 10, got ${text}`);
   return value;
 }
 

@@ -18,7 +18,7 @@ describe('flags', () => {
     [['--rounds', '0'], '--rounds'],
     [['--rounds', '1.5'], '--rounds'],
     [['--scale', '0'], '--scale'],
-    [['--scale', '2'], '--scale'],
+    [['--scale', '11'], '--scale'],
     [['--scale', 'big'], '--scale'],
     [['--wal-level', 'minimal'], '--wal-level'],
     [['--bogus'], '--bogus'],

@@ -14,15 +14,15 @@ import { outboxPolling } from '../subjects/transactional-outbox.js';
 
 const LINES = [postcommitPg, handWritten, graphileWorker, pgBossWork, bullmq, outboxPolling];
 
-/** (g) A minute of steady load: half of it alone, half of it while vacuum is held back. */
+/** (g) A minute of steady load, and another one while vacuum is held back. */
 export function steadyCase(setting: Setting): Case {
-  const seconds = scaled(setting, 30, 3);
+  const seconds = scaled(setting, 60, 3);
   const load = { transactions: seconds * 100, messagesEach: 10, everyMs: 10, graceMs: 10_000 };
   const part = (isHeld: boolean) => {
     const suffix = isHeld ? ', transaction held open' : '';
     const [p99, dead] = [`p99${suffix}`, `dead tuples${suffix}`];
     return linesFor(setting, LINES, [p99, dead], ['consume', 'transact'], (subject) => ({
-      seconds: 36,
+      seconds: 66,
       run: async (place) => {
         await subject.prepare(place);
         return withHeldTransaction(place, isHeld, async () => {
