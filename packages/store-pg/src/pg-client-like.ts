@@ -28,7 +28,10 @@ export interface PgPoolClientLike {
 /** The methods of a `pg` pool that we call. */
 export interface PgPoolLike {
   query(query: PgQuery): Promise<{ rows: Record<string, unknown>[] }>;
-  connect(): Promise<PgPoolClientLike>;
+  /** Called with a callback: a pool of `pg` then answers by it and returns nothing, others may ignore it. */
+  connect(
+    callback?: (error: Error | undefined, client: PgPoolClientLike | undefined) => void,
+  ): Promise<PgPoolClientLike>;
   /** What a pool of `pg` makes its clients of: enough for one more, outside the pool, that listens. */
   readonly Client?: new (
     options: object,

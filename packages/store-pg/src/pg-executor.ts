@@ -17,10 +17,7 @@ export function pgExecutor(pool: PgPoolLike): SqlExecutor<PgClientLike> {
 }
 
 async function inTransaction(pool: PgPoolLike, work: SqlWork): Promise<SqlRecord[]> {
-  const client = await pool.connect();
-  // A pool does not listen while a client is out, and an error event that nobody hears ends the process. What is
-  // wrong reaches us through the next query too.
-  client.on('error', ignore);
+  const client = await checkOut(pool);
   try {
     for (const text of postgres.begin) await client.query(text);
     const records = await runWork(work, async (statement) => (await client.query(toQuery(statement))).rows);
@@ -31,6 +28,24 @@ async function inTransaction(pool: PgPoolLike, work: SqlWork): Promise<SqlRecord
     await rollBack(client);
     throw error;
   }
+}
+
+/**
+ * A pool does not listen while a client is out, and an error event that nobody hears ends the process; what is wrong
+ * reaches us through the next query too. By a callback, since the server may say that it ends a connection in the packet
+ * that made it ready: a promise is told only after all of that packet was read.
+ */
+function checkOut(pool: PgPoolLike): Promise<PgPoolClientLike> {
+  return new Promise((resolve, reject) => {
+    const listen = (client: PgPoolClientLike): void => {
+      client.on('error', ignore);
+      resolve(client);
+    };
+    const promised: Promise<PgPoolClientLike> | undefined = pool.connect((error, client) =>
+      client ? listen(client) : reject(error),
+    );
+    promised?.then(listen, reject);
+  });
 }
 
 /** A connection that can't even roll back is closed, not given to the next one. */
