@@ -135,7 +135,14 @@ async function dispatchAllByHand({ url }: MariadbOutbox): Promise<number> {
   let total = 0;
   for (let fetched = BATCH_SIZE; fetched > 0; total += fetched) {
     const token = randomUUID();
-    const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: true, after: undefined };
+    const claim = {
+      token,
+      timeoutMs: 300_000,
+      limit: BATCH_SIZE,
+      mayRetake: true,
+      after: undefined,
+      isBacklog: false,
+    };
     const records = await inTransaction(connection, mysql.claimUnkeyed(table, claim));
     const rows = records.filter(({ id }) => id !== null);
     for (const row of rows) JSON.parse(String(row.payload));

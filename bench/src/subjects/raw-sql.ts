@@ -125,7 +125,7 @@ interface Batch {
 
 async function claimOn(client: pg.PoolClient, after?: DuePlace): Promise<Batch> {
   const token = randomUUID();
-  const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: !after, after };
+  const claim = { token, timeoutMs: 300_000, limit: BATCH_SIZE, mayRetake: !after, after, isBacklog: true };
   const rows = (await run(client, postgres.claimUnkeyed(table, claim))).filter(({ id }) => id !== null);
   return {
     token,

@@ -21,6 +21,8 @@ export interface Claim {
 export interface UnkeyedClaim extends Claim {
   /** Only rows behind this place, and none whose claim expired: those are looked for from the front. */
   readonly after: DuePlace | undefined;
+  /** That place is the end of a full batch. Where this one is not full, another search follows in the same claim. */
+  readonly isBacklog: boolean;
 }
 
 export interface KeyedClaim extends Claim {
@@ -70,7 +72,7 @@ export interface SqlDialect {
   findExisting(table: TableName, ids: readonly string[]): SqlStatement;
   /**
    * Claims due rows without a key. The first record has `keyed_due`, whether rows with a key are due; one without `id`
-   * carries only that. From the front there always is a first record.
+   * carries only that. There always is a first record, but for a claim that goes on in a backlog.
    */
   claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlWork;
   /**

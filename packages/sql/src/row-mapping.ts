@@ -106,6 +106,11 @@ export function lastPlace(records: readonly SqlRecord[]): DuePlace | undefined {
     : undefined;
 }
 
+/** So much earlier in the order in which rows fall due. */
+export function placeBefore({ availableAt }: DuePlace, ms: number): DuePlace {
+  return { availableAt: String(Number(availableAt) - ms * 1000), seq: '0' };
+}
+
 function isBefore(row: RowRecord, other: RowRecord | undefined): boolean {
   if (!other) return false;
   return (dueMs(row) - dueMs(other) || Number(row.seq) - Number(other.seq)) < 0;

@@ -141,10 +141,17 @@ const CASES: readonly Case[] = [
     maxRows: 2 * LIMIT + 1,
   },
   {
-    name: 'claim of unkeyed rows that goes on behind others',
+    name: 'claim of unkeyed rows from a place on',
     statement: () => postgres.claimUnkeyed(TABLE, claimOf({ limit: LIMIT, after: placeInBetween })),
     indexes: ['outbox_due', 'outbox_keyed_due'],
     // As above, but of the rows before that place not one.
+    maxRows: 2 * LIMIT + 1,
+  },
+  {
+    name: 'claim of unkeyed rows that goes on behind a full batch',
+    statement: () =>
+      postgres.claimUnkeyed(TABLE, claimOf({ limit: LIMIT, after: placeInBetween, isBacklog: true })),
+    indexes: ['outbox_due', 'outbox_keyed_due'],
     maxRows: 2 * LIMIT + 1,
   },
   {

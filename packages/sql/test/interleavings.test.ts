@@ -264,17 +264,21 @@ describeOnDatabases((fixture) => {
     });
 
     it.each([
-      { from: 'the front', after: undefined },
-      { from: 'a place before both', after: { availableAt: '0', seq: '0' } },
-    ])('an unkeyed claim from $from passes a claimed one by, and nobody waits', async ({ after }) => {
-      await enqueue(['m1'], ['m2']);
-      await alice.begin();
-      const one = claimOf({ limit: 1, after });
-      expect(claimedIds(await alice.run(dialect.claimUnkeyed(table, one)))).toEqual(['m1']);
-      if (first === 'committed') await alice.commit();
-      const hasty = await connect({ lockTimeoutMs: 1 });
-      expect(claimedIds(await hasty.run(dialect.claimUnkeyed(table, claimOf({ after }))))).toEqual(['m2']);
-    });
+      { from: 'the front', after: undefined, isBacklog: false },
+      { from: 'a place before both', after: { availableAt: '0', seq: '0' }, isBacklog: false },
+      { from: 'the end of a full batch', after: { availableAt: '0', seq: '0' }, isBacklog: true },
+    ])(
+      'an unkeyed claim from $from passes a claimed one by, and nobody waits',
+      async ({ from: _, ...search }) => {
+        await enqueue(['m1'], ['m2']);
+        await alice.begin();
+        const one = claimOf({ limit: 1, ...search });
+        expect(claimedIds(await alice.run(dialect.claimUnkeyed(table, one)))).toEqual(['m1']);
+        if (first === 'committed') await alice.commit();
+        const hasty = await connect({ lockTimeoutMs: 1 });
+        expect(claimedIds(await hasty.run(dialect.claimUnkeyed(table, claimOf(search))))).toEqual(['m2']);
+      },
+    );
   });
 
   describe('the lock of keyed claims', () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { NewRow } from '@postcommit/core';
 import {
-  type Claim,
   type KeyedClaim,
   runWork,
   type SqlDialect,
@@ -10,6 +9,7 @@ import {
   type SqlSteps,
   type SqlWork,
   TableName,
+  type UnkeyedClaim,
 } from '@postcommit/sql';
 
 /** As PostgreSQL quotes it; a fixture has its own. */
@@ -141,7 +141,7 @@ export function claimedIds(records: readonly SqlRecord[]): string[] {
     .map(({ id }) => String(id));
 }
 
-export function claimOf(options: Partial<KeyedClaim> = {}): Claim & KeyedClaim {
+export function claimOf(options: Partial<KeyedClaim & UnkeyedClaim> = {}): KeyedClaim & UnkeyedClaim {
   return {
     token: randomUUID(),
     timeoutMs: HOUR_MS,
@@ -150,6 +150,7 @@ export function claimOf(options: Partial<KeyedClaim> = {}): Claim & KeyedClaim {
     window: 500,
     perKey: 10,
     after: undefined,
+    isBacklog: false,
     ...options,
   };
 }

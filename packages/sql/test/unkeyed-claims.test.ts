@@ -2,7 +2,14 @@ import { VirtualClock } from '@postcommit/store-memory';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { UnkeyedClaim } from '../src/dialect.js';
 import type { SqlRecord } from '../src/sql-statement.js';
-import { FRONT_EVERY_MS, UnkeyedClaims } from '../src/unkeyed-claims.js';
+import {
+  FRONT_EVERY_MS,
+  LATE_MS,
+  SLOW_IN_A_ROW,
+  SLOW_MS,
+  SLOW_TIMES,
+  UnkeyedClaims,
+} from '../src/unkeyed-claims.js';
 
 const CLAIM = { token: 't', timeoutMs: 1_000, limit: 2, mayRetake: true };
 const NOTHING: SqlRecord = { id: null, keyed_due: false };
@@ -11,14 +18,18 @@ let clock: VirtualClock;
 let asked: UnkeyedClaim[];
 /** What each look brings, in turn; then nothing. */
 let answers: SqlRecord[][];
+/** What a search from the front takes; one from a place takes no time. */
+let frontMs: number;
 let unkeyed: UnkeyedClaims;
 
 beforeEach(() => {
   clock = new VirtualClock();
   asked = [];
   answers = [];
+  frontMs = 0;
   unkeyed = new UnkeyedClaims(async (claim) => {
     asked.push(claim);
+    if (!claim.after) await clock.advance(frontMs);
     return answers.shift() ?? [NOTHING];
   }, clock);
 });
@@ -61,9 +72,9 @@ describe('after a full batch', () => {
     expect(await claim()).toEqual(['m4', 'm1']);
     expect(asked.slice(1)).toMatchObject([
       // Expired claims are looked for from the front.
-      { limit: 2, mayRetake: false, after: { seq: '3' } },
+      { limit: 2, mayRetake: false, after: { seq: '3' }, isBacklog: true },
       // A retaken row must come alone, and there is one already.
-      { limit: 1, mayRetake: false, after: undefined },
+      { limit: 1, mayRetake: false, after: undefined, isBacklog: false },
     ]);
   });
 
@@ -98,6 +109,113 @@ describe('while every batch is full', () => {
       await clock.advance(100);
     }
     expect(fronts).toEqual([0, FRONT_EVERY_MS, 2 * FRONT_EVERY_MS]);
+  });
+});
+
+describe('while batches are not full', () => {
+  /** A row that committed just now. */
+  const bring = (seq: number): void => {
+    answers.push([row(seq, { created_at: seq * 100 })]);
+  };
+  /** Claims a row every 50 ms; gives whether each search began at the front. */
+  const claimRows = async (count: number): Promise<boolean[]> => {
+    const before = asked.length;
+    for (let i = 0; i < count; i++) {
+      bring(asked.length + 100);
+      await claim();
+      await clock.advance(50);
+    }
+    return asked.slice(before).map(({ after }) => after === undefined);
+  };
+  const allOf = (count: number, value: boolean): boolean[] => Array(count).fill(value);
+
+  // So that what a quick one takes is known.
+  beforeEach(() => claimRows(1));
+
+  it('every search begins at a front that is quick', async () => {
+    frontMs = SLOW_MS - 1;
+    expect(await claimRows(3 * SLOW_IN_A_ROW)).toEqual(allOf(3 * SLOW_IN_A_ROW, true));
+  });
+
+  it('a front that was slow some times in a row is searched once a second', async () => {
+    frontMs = SLOW_MS;
+    expect(await claimRows(SLOW_IN_A_ROW)).toEqual(allOf(SLOW_IN_A_ROW, true));
+    const isFront = await claimRows(60);
+    const fronts = isFront.flatMap((is, index) => (is ? [index] : []));
+    expect(fronts).toHaveLength(3);
+    expect(fronts).toEqual([19, 39, 59]);
+  });
+
+  it('the others begin a little before the last row, so that one which commits a little late is found', async () => {
+    frontMs = SLOW_MS;
+    await claimRows(SLOW_IN_A_ROW);
+    answers = [[row(7, { available_at: 90_000 })]];
+    await claim();
+    await claim();
+    const microseconds = (90_000 - LATE_MS) * 1_000;
+    expect(asked.at(-1)).toMatchObject({ after: { availableAt: String(microseconds), seq: '0' } });
+    // It has to tell of rows with a key even where it finds nothing.
+    expect(asked.at(-1)).toMatchObject({ isBacklog: false, mayRetake: false });
+  });
+
+  it('and keep their place while they find nothing', async () => {
+    frontMs = SLOW_MS;
+    await claimRows(SLOW_IN_A_ROW);
+    answers = [[row(7, { available_at: 90_000 })]];
+    for (let i = 0; i < 4; i++) await claim();
+    const places = new Set(asked.slice(-3).map(({ after }) => after?.availableAt));
+    expect(places).toEqual(new Set([String((90_000 - LATE_MS) * 1_000)]));
+  });
+
+  it('a front that has become quick is searched each time again', async () => {
+    frontMs = SLOW_MS;
+    await claimRows(SLOW_IN_A_ROW);
+    frontMs = 0;
+    await clock.advance(FRONT_EVERY_MS);
+    expect(await claimRows(5)).toEqual(allOf(5, true));
+  });
+
+  it('a database that is far away is not slow, until it takes several times as long as it can', async () => {
+    unkeyed = new UnkeyedClaims(async (claim) => {
+      asked.push(claim);
+      if (!claim.after) await clock.advance(frontMs);
+      return answers.shift() ?? [NOTHING];
+    }, clock);
+    frontMs = 5 * SLOW_MS;
+    expect(await claimRows(2 * SLOW_IN_A_ROW)).toEqual(allOf(2 * SLOW_IN_A_ROW, true));
+    frontMs *= SLOW_TIMES;
+    expect(await claimRows(SLOW_IN_A_ROW + 5)).toEqual([...allOf(SLOW_IN_A_ROW, true), ...allOf(5, false)]);
+  });
+
+  it('slow ones that are not in a row mean nothing', async () => {
+    for (let i = 0; i < 3 * SLOW_IN_A_ROW; i++) {
+      frontMs = i % SLOW_IN_A_ROW === 0 ? 0 : SLOW_MS;
+      expect(await claimRows(1)).toEqual([true]);
+    }
+  });
+
+  it('nor do those that bring a full batch: their time may be that of its rows', async () => {
+    frontMs = SLOW_MS;
+    for (let i = 0; i < 2 * SLOW_IN_A_ROW; i++) {
+      answers.push([row(i), row(i + 1)]);
+      await clock.advance(FRONT_EVERY_MS);
+      await claim();
+    }
+    // The last one of these goes on behind them first.
+    await claim();
+    expect(await claimRows(2)).toEqual([true, true]);
+  });
+
+  it('what a full batch lacks is looked for a little before its end where the front is slow', async () => {
+    frontMs = SLOW_MS;
+    await claimRows(SLOW_IN_A_ROW);
+    answers = [[row(7, { available_at: 90_000 }), row(8, { available_at: 90_000 })], [], [row(6)]];
+    await claim();
+    expect(await claim()).toEqual(['m6']);
+    expect(asked.slice(-2)).toMatchObject([
+      { after: { availableAt: '90000000', seq: '8' }, isBacklog: true },
+      { after: { availableAt: String((90_000 - LATE_MS) * 1_000), seq: '0' }, isBacklog: false },
+    ]);
   });
 });
 

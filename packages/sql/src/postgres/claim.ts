@@ -16,14 +16,16 @@ export const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
  * the page every claim is a HOT update: no index is written.
  */
 export function claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlStatement {
-  return claim.after ? claimBehind(table, claim, claim.after) : claimFromFront(table, claim);
+  const { after, isBacklog } = claim;
+  return after && isBacklog ? claimBacklog(table, claim, after) : claimDue(table, claim);
 }
 
 /**
  * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along. There is a
  * record even where no row is due: it tells whether rows with a key are.
  */
-function claimFromFront(table: TableName, claim: UnkeyedClaim): SqlStatement {
+function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
+  const { token, timeoutMs, limit, mayRetake, after } = claim;
   return {
     text: `
       with due as materialized (
@@ -32,6 +34,7 @@ function claimFromFront(table: TableName, claim: UnkeyedClaim): SqlStatement {
         where ${PENDING} and key is null
           and available_at <= ${NOW}
           and (claimed_until is null or ($4::boolean and claimed_until <= ${NOW}))
+          ${after ? isBehind('$5', '$6') : ''}
         order by available_at, seq
         limit $3::int
         for update skip locked
@@ -48,16 +51,16 @@ function claimFromFront(table: TableName, claim: UnkeyedClaim): SqlStatement {
       select k.keyed_due, c.*
       from (select (${keyedDue(table)}) as keyed_due where ${WITHOUT_FLUSH} is not null) k
       left join claimed c on true`,
-    values: [claim.token, claim.timeoutMs, claim.limit, claim.mayRetake],
+    values: [token, timeoutMs, limit, mayRetake, ...(after ? [after.availableAt, after.seq] : [])],
   };
 }
 
 /**
  * The same behind the last full batch, where a backlog is worked off: what it leaves out takes a sixth of the time of a
  * claim. No claim that expired is looked for, so nothing has to come alone; and where it finds nothing it tells nothing,
- * since the front is searched next.
+ * since another search follows.
  */
-function claimBehind(table: TableName, claim: UnkeyedClaim, { availableAt, seq }: DuePlace): SqlStatement {
+function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq }: DuePlace): SqlStatement {
   return {
     text: `
       update ${table} as o
