@@ -8,7 +8,7 @@ export interface ProgramBundle {
   /** Where the result is written; what is not bundled is resolved from there. */
   readonly outFolder: string;
   /** Packages that stay outside. */
-  readonly external: string[];
+  readonly external: (string | RegExp)[];
 }
 
 /** One file of a program and of this repository's packages that it uses: who starts it often does not wait for tsx. */

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type PostgresServer, startPostgres } from '@postcommit/tooling/postgres';
+import { setup as generatePrismaClient } from '../../../packages/store-prisma/test/generate-client.mjs';
 import { bundleProgram } from '../../../tooling/src/bundle-program.js';
 import pg from '../../../tooling/src/pg.js';
 
@@ -21,14 +22,15 @@ export class Servers {
   static async start(): Promise<Servers> {
     // Below the folder whose packages the program uses.
     const folder = join(chaosFolder, '../node_modules/.cache', `chaos-${randomBytes(6).toString('hex')}`);
+    const bundle = {
+      entry: join(chaosFolder, 'src/child/main.ts'),
+      tsconfig: join(chaosFolder, '../tsconfig.json'),
+      outFolder: folder,
+      external: ['pg', 'typeorm', /^@prisma\//],
+    };
     const [shared] = await Promise.all([
       startPostgres({ settings: { max_connections: '500' } }),
-      bundleProgram({
-        entry: join(chaosFolder, 'src/child/main.ts'),
-        tsconfig: join(chaosFolder, '../tsconfig.json'),
-        outFolder: folder,
-        external: ['pg', 'typeorm'],
-      }),
+      generatePrismaClient().then(() => bundleProgram(bundle)),
     ]);
     return new Servers(shared, folder);
   }

@@ -2,7 +2,7 @@ import type { Module, OutboxEntry, Token, TransactionalOutboxStore } from '@post
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import pg from '../../../tooling/src/pg.js';
 
-export type StoreName = 'pg' | 'typeorm';
+export type StoreName = 'pg' | 'typeorm' | 'prisma';
 
 /** One open business transaction: the order and its message go into it. */
 export interface BusinessTransaction {
@@ -36,9 +36,14 @@ export interface SubjectOptions {
 }
 
 export async function openSubject(name: StoreName, options: SubjectOptions): Promise<Subject> {
-  if (name === 'pg') return pgSubject(options);
-  const { typeormSubject } = await import('./typeorm-subject.js');
-  return typeormSubject(options);
+  switch (name) {
+    case 'pg':
+      return pgSubject(options);
+    case 'typeorm':
+      return (await import('./typeorm-subject.js')).typeormSubject(options);
+    case 'prisma':
+      return (await import('./prisma-subject.js')).prismaSubject(options);
+  }
 }
 
 export function pgSubject(options: SubjectOptions): Subject {

@@ -1,5 +1,6 @@
 import { type Arena, LONG_CLAIM_MS } from '../arena.js';
 import type { Scenario } from '../scenario.js';
+import type { StoreName } from '../subject.js';
 
 const group = 'killed and stopped processes';
 const KEYS = ['k0', 'k1', undefined, 'k2', undefined];
@@ -149,33 +150,23 @@ async function hasPending(arena: Arena): Promise<boolean> {
   return (await arena.pending()) > 0;
 }
 
+/** The same where an ORM holds the connections. */
+function through(store: StoreName, orm: string): Scenario[] {
+  const [first, ...others] = [
+    killWorkerAt('after the publish, before the ack'),
+    killWorkerAt('after the claim'),
+    killProducerAt('before the business COMMIT', false),
+    killProducerAt('after the business COMMIT', true),
+  ].map((scenario): Scenario => ({ ...scenario, name: `${scenario.name} (${orm})`, store }));
+  return [first as Scenario, ...others.map((scenario): Scenario => ({ ...scenario, longOnly: true }))];
+}
+
 export const killScenarios: readonly Scenario[] = [
   killProducerAt('before the business COMMIT', false),
   killProducerAt('after the business COMMIT', true),
   ...WORKER_POINTS.map(killWorkerAt),
-  {
-    ...killWorkerAt('after the publish, before the ack'),
-    name: 'SIGKILL after the publish, before the ack (TypeORM)',
-    store: 'typeorm',
-  },
-  {
-    ...killWorkerAt('after the claim'),
-    name: 'SIGKILL after the claim (TypeORM)',
-    store: 'typeorm',
-    longOnly: true,
-  },
-  {
-    ...killProducerAt('before the business COMMIT', false),
-    name: 'SIGKILL before the business COMMIT (TypeORM)',
-    store: 'typeorm',
-    longOnly: true,
-  },
-  {
-    ...killProducerAt('after the business COMMIT', true),
-    name: 'SIGKILL after the business COMMIT (TypeORM)',
-    store: 'typeorm',
-    longOnly: true,
-  },
+  ...through('typeorm', 'TypeORM'),
+  ...through('prisma', 'Prisma'),
   suspendAt('in the publish, before its effect'),
   suspendAt('in the publish, after its effect'),
   lateAck,

@@ -166,6 +166,44 @@ const readOnly: Scenario = {
   },
 };
 
+/** A statement that meets another one's work is then refused: 40001, try again. */
+const serializable: Scenario = {
+  group,
+  name: 'a database whose transactions are serializable by default',
+  run: async (arena) => {
+    await arena.query(
+      "do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$",
+    );
+    const workers = Array.from({ length: 3 }, () =>
+      arena.start({ claimTimeoutMs: LONG_CLAIM_MS, settings: { batchSize: 5 } }),
+    );
+    await Promise.all(workers);
+    const producers = Array.from({ length: 3 }, () => arena.start({ role: 'producer' }));
+    const count = arena.isShort ? 60 : 300;
+    await Promise.all(
+      producers.map(async (producer) => (await producer).order({ do: 'produce', count, keys: KEYS })),
+    );
+    await arena.drained();
+  },
+};
+
+/** Claims, settles, extensions and notifications wait for each other. */
+const onlyConnection: Scenario = {
+  group,
+  name: 'a pool of one connection, under load',
+  rules: { duplicates: 'none' },
+  run: async (arena) => {
+    const workers = await Promise.all(
+      [1, 2].map(() => arena.start({ poolSize: 1, claimTimeoutMs: LONG_CLAIM_MS })),
+    );
+    const producers = await Promise.all([1, 2].map(() => arena.start({ role: 'producer', poolSize: 1 })));
+    const count = arena.isShort ? 60 : 300;
+    await Promise.all(producers.map((producer) => producer.order({ do: 'produce', count, keys: KEYS })));
+    await arena.drained();
+    for (const worker of workers) await worker.terminate();
+  },
+};
+
 /** The application itself holds every connection while the worker has rows to settle. */
 function fullPool(connectTimeoutMs: number | undefined): Scenario {
   return {
@@ -231,6 +269,8 @@ export const serverScenarios: readonly Scenario[] = [
   timedOut('statement_timeout'),
   timedOut('lock_timeout'),
   readOnly,
+  serializable,
+  onlyConnection,
   fullPool(200),
   fullPool(undefined),
 ];
