@@ -22,7 +22,7 @@ export const bullmq: Subject = {
   id: 'bullmq',
   name: 'BullMQ 6, best',
   settings:
-    'concurrency 100, removeOnComplete; on Redis. A message is added after COMMIT: it is lost if the process ends in between',
+    'concurrency 100, where its guide begins (100 to 300), removeOnComplete; on Redis. A message is added after COMMIT: it is lost if the process ends in between',
   absent,
   prepare: async () => {},
   cannot,
