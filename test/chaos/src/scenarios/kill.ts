@@ -1,4 +1,5 @@
-import { type Arena, LONG_CLAIM_MS } from '../arena.js';
+import { type Arena, type ChildOptions, LONG_CLAIM_MS } from '../arena.js';
+import type { ChaosProcess } from '../process.js';
 import type { Scenario } from '../scenario.js';
 import type { StoreName } from '../subject.js';
 
@@ -146,6 +147,33 @@ const killerMessage: Scenario = {
   },
 };
 
+/** Keys and rows without one, so many that every batch is full; each death leaves up to two of them behind. */
+const killedInBacklog: Scenario = {
+  group,
+  name: 'SIGKILL again and again while a backlog of 50,000 is worked off',
+  longOnly: true,
+  run: async (arena) => {
+    const [pages, pageSize, deaths] = [10, 5_000, 9];
+    for (let page = 0; page < pages; page++) {
+      const orders = Array.from({ length: pageSize }, (_, place) => ({
+        id: `${page}-${place}`,
+        key: place % 2 === 0 ? `k${place % 1_000}` : undefined,
+      }));
+      await arena.produceAtOnce(orders);
+    }
+    const options: ChildOptions = { batches: true, settings: { batchSize: 200, maxRetakes: 20 } };
+    const workers = [1, 2, 3].map(() => arena.launch(options));
+    for (let death = 1; death <= deaths; death++) {
+      const soFar = (death * pages * pageSize) / (deaths + 1);
+      await arena.until(`${soFar} were published`, async () => (await arena.delivered()) >= soFar);
+      const victim = workers.shift() as ChaosProcess;
+      await arena.kill(victim);
+      workers.push(arena.launch(options));
+    }
+    await arena.drained();
+  },
+};
+
 async function hasPending(arena: Arena): Promise<boolean> {
   return (await arena.pending()) > 0;
 }
@@ -171,4 +199,5 @@ export const killScenarios: readonly Scenario[] = [
   suspendAt('in the publish, after its effect'),
   lateAck,
   killerMessage,
+  killedInBacklog,
 ];

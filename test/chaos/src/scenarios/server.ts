@@ -1,4 +1,4 @@
-import { type Arena, LONG_CLAIM_MS, type Session } from '../arena.js';
+import { type Arena, type ChildOptions, LONG_CLAIM_MS, type Session } from '../arena.js';
 import type { ChaosProcess } from '../process.js';
 import type { Scenario } from '../scenario.js';
 
@@ -166,42 +166,34 @@ const readOnly: Scenario = {
   },
 };
 
+/** Three producers and three workers, which get into each other's way as often as they can. */
+async function crowd(arena: Arena, options: ChildOptions): Promise<void> {
+  const start = (role: 'worker' | 'producer') =>
+    Promise.all([1, 2, 3].map(() => arena.start({ claimTimeoutMs: LONG_CLAIM_MS, ...options, role })));
+  const [producers] = await Promise.all([start('producer'), start('worker')]);
+  const order = { do: 'produce', count: arena.isShort ? 60 : 300, keys: KEYS } as const;
+  await Promise.all(producers.map((producer) => producer.order(order)));
+  await arena.drained();
+}
+
 /** A statement that meets another one's work is then refused: 40001, try again. */
 const serializable: Scenario = {
   group,
   name: 'a database whose transactions are serializable by default',
+  rules: { duplicates: 'none' },
   run: async (arena) => {
-    await arena.query(
-      "do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$",
-    );
-    const workers = Array.from({ length: 3 }, () =>
-      arena.start({ claimTimeoutMs: LONG_CLAIM_MS, settings: { batchSize: 5 } }),
-    );
-    await Promise.all(workers);
-    const producers = Array.from({ length: 3 }, () => arena.start({ role: 'producer' }));
-    const count = arena.isShort ? 60 : 300;
-    await Promise.all(
-      producers.map(async (producer) => (await producer).order({ do: 'produce', count, keys: KEYS })),
-    );
-    await arena.drained();
+    const name = new URL(arena.url).pathname.slice(1);
+    await arena.query(`alter database "${name}" set default_transaction_isolation = serializable`);
+    await crowd(arena, { settings: { batchSize: 5 } });
   },
 };
 
 /** Claims, settles, extensions and notifications wait for each other. */
 const onlyConnection: Scenario = {
   group,
-  name: 'a pool of one connection, under load',
+  name: 'pools of one connection',
   rules: { duplicates: 'none' },
-  run: async (arena) => {
-    const workers = await Promise.all(
-      [1, 2].map(() => arena.start({ poolSize: 1, claimTimeoutMs: LONG_CLAIM_MS })),
-    );
-    const producers = await Promise.all([1, 2].map(() => arena.start({ role: 'producer', poolSize: 1 })));
-    const count = arena.isShort ? 60 : 300;
-    await Promise.all(producers.map((producer) => producer.order({ do: 'produce', count, keys: KEYS })));
-    await arena.drained();
-    for (const worker of workers) await worker.terminate();
-  },
+  run: (arena) => crowd(arena, { poolSize: 1 }),
 };
 
 /** The application itself holds every connection while the worker has rows to settle. */
