@@ -27,12 +27,16 @@ beforeEach(() => {
   asked = [];
   answers = [];
   frontMs = 0;
-  unkeyed = new UnkeyedClaims(async (claim) => {
+  unkeyed = create();
+});
+
+function create(): UnkeyedClaims {
+  return new UnkeyedClaims(async (claim) => {
     asked.push(claim);
     if (!claim.after) await clock.advance(frontMs);
     return answers.shift() ?? [NOTHING];
   }, clock);
-});
+}
 
 const row = (seq: number, fields: SqlRecord = {}): SqlRecord => ({
   id: `m${seq}`,
@@ -142,7 +146,6 @@ describe('while batches are not full', () => {
     expect(await claimRows(SLOW_IN_A_ROW)).toEqual(allOf(SLOW_IN_A_ROW, true));
     const isFront = await claimRows(60);
     const fronts = isFront.flatMap((is, index) => (is ? [index] : []));
-    expect(fronts).toHaveLength(3);
     expect(fronts).toEqual([19, 39, 59]);
   });
 
@@ -176,11 +179,7 @@ describe('while batches are not full', () => {
   });
 
   it('a database that is far away is not slow, until it takes several times as long as it can', async () => {
-    unkeyed = new UnkeyedClaims(async (claim) => {
-      asked.push(claim);
-      if (!claim.after) await clock.advance(frontMs);
-      return answers.shift() ?? [NOTHING];
-    }, clock);
+    unkeyed = create();
     frontMs = 5 * SLOW_MS;
     expect(await claimRows(2 * SLOW_IN_A_ROW)).toEqual(allOf(2 * SLOW_IN_A_ROW, true));
     frontMs *= SLOW_TIMES;

@@ -75,7 +75,7 @@ const INTRODUCTION = `# Faults and what they do
 This page is written by \`npm run chaos\`, which does these things to real processes on a real PostgreSQL and then reads two
 databases: the one under test, and a ledger beside it that heard of every business commit and every publish. It ends with
 an error when a promise did not hold, and the last section names it. \`npm run chaos -- --only 'sigkill ack'\` repeats a part of it,
-\`--minutes 60\` goes on for an hour, \`--seed 7\` replays a random mix. A short form of it runs with the tests.
+\`--minutes 60\` goes on for an hour, \`--seed 7\` replays a random mix, \`--help\` lists the rest. A short form of it runs with the tests.
 
 - **lost**: committed, and neither published nor dead with a reason. **Phantom**: published or stored, though its
   transaction did not commit. **Out of order**: published before a message of the same key whose transaction had committed
