@@ -1,3 +1,4 @@
+import { setUp } from '../place.js';
 import { BATCH_SIZE, orderOf, payload, type Subject } from '../subject.js';
 import { businessTransaction } from './business-transaction.js';
 import { addMessages, relay, relayBatch, SCHEMA } from './hand-written-outbox.js';
@@ -9,9 +10,7 @@ export const handWritten: Subject = {
   name: 'hand-written outbox',
   settings:
     'sixty lines: SKIP LOCKED, batches of 1,000, partial index, polls every 50 ms; the rows stay locked, in an open transaction, while they are published',
-  prepare: async ({ pool }) => {
-    await pool.query(SCHEMA);
-  },
+  prepare: (place) => setUp(place, (pool) => pool.query(SCHEMA)),
   cannot: { keys: 'has no keys', seedLater: 'has no rows for later', poisonHeads: 'has no keys' },
   open: async (place) => ({
     seed: async ({ rows, firstOrder = 0 }) => {

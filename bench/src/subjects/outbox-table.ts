@@ -1,9 +1,10 @@
 import { SqlOutboxSchema } from '@postcommit/sql';
 import { pgExecutor } from '@postcommit/store-pg';
+import { setUp } from '../place.js';
 import { type OpenSubject, type Place, payload, type Workload } from '../subject.js';
 
-export async function createOutbox({ pool }: Place): Promise<void> {
-  await new SqlOutboxSchema(pgExecutor(pool)).ensure();
+export async function createOutbox(place: Place): Promise<void> {
+  await setUp(place, (pool) => new SqlOutboxSchema(pgExecutor(pool)).ensure());
 }
 
 /** What is the same for all that work on our table. */

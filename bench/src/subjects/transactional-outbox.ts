@@ -10,7 +10,7 @@ import {
   type PollingListenerConfig,
   type ReplicationListenerConfig,
 } from 'pg-transactional-outbox';
-import type { WalLevel } from '../place.js';
+import { setUp, type WalLevel } from '../place.js';
 import { type OpenSubject, orderOf, type Place, payload, type Report, type Subject } from '../subject.js';
 import { businessTransaction } from './business-transaction.js';
 import { pages } from './outbox-table.js';
@@ -124,13 +124,15 @@ async function prepareReplication(place: Place): Promise<void> {
   const script = DatabaseSetupExporter.createReplicationScript(config);
   // Its comment says so: the slot has to be made in a transaction of its own.
   const [before = '', after = ''] = script.split(/^-- NOTE.*$/m);
-  await place.pool.query(before);
-  await place.pool.query(after);
+  await setUp(place, async (pool) => {
+    await pool.query(before);
+    await pool.query(after);
+  });
 }
 
 async function preparePolling(place: Place): Promise<void> {
   const script = DatabaseSetupExporter.createPollingScript({ ...setup(place), nextMessagesName: FUNCTION });
-  await place.pool.query(script);
+  await setUp(place, (pool) => pool.query(script));
 }
 
 function setup({ name }: Place) {
