@@ -84,7 +84,7 @@ export async function measureAll(
 }
 
 function subjectResult(subject: Subject, { absent }: Setting): SubjectResult {
-  const { name, settings, isOurs = false, isLimit = false } = subject;
+  const { name, settings, isOurs = false, isLimit = false, isApart = false } = subject;
   const why = absent.get(subject);
-  return { name, settings, isOurs, isLimit, ...(why !== undefined && { absent: why }) };
+  return { name, settings, isOurs, isLimit, isApart, ...(why !== undefined && { absent: why }) };
 }

@@ -35,6 +35,8 @@ export interface Subject {
   readonly isOurs?: boolean;
   /** Nobody's product: what the statements themselves allow. */
   readonly isLimit?: boolean;
+  /** Set up as no other is: shown, but not what others are held against. */
+  readonly isApart?: boolean;
   /** Why it can't run on this machine; undefined where it can. */
   absent?(walLevel: WalLevel): Promise<string | undefined>;
   /** Makes its tables, once for each database. */

@@ -104,6 +104,14 @@ describe('the page', () => {
     );
   });
 
+  it('does so even where a line of ours that is apart is ahead of them', () => {
+    const apart = { name: 'ours, apart', settings: 's', isOurs: true, isLimit: false, isApart: true };
+    const fast = { line: 'ours, apart', cells: { '1 process': [900] }, notes: [] };
+    const cases = [{ ...result, lines: [...result.lines, fast] }];
+    const found = measuredPart({ ...results, subjects: [...results.subjects, apart], cases });
+    expect(found).toContain('- Draining, 1 process: theirs 200; ours 100 rows/s');
+  });
+
   it('without markers is refused', () => {
     expect(() => pageWith('nothing', measuredPart(results))).toThrow('measured: begin');
   });

@@ -45,7 +45,7 @@ function settingsTable({ subjects }: Results): string {
 
 /** Where somebody else is ahead of the best of ours: a reader should not have to look for it. */
 function aheadList({ cases, subjects }: Results): string {
-  const ours = new Set(subjects.filter(({ isOurs }) => isOurs).map(({ name }) => name));
+  const ours = new Set(subjects.filter(({ isOurs, isApart }) => isOurs && !isApart).map(({ name }) => name));
   const others = new Set(
     subjects.filter(({ isOurs, isLimit }) => !isOurs && !isLimit).map(({ name }) => name),
   );

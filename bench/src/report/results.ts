@@ -17,6 +17,7 @@ export interface SubjectResult {
   readonly settings: string;
   readonly isOurs: boolean;
   readonly isLimit: boolean;
+  readonly isApart?: boolean;
   readonly absent?: string;
 }
 

@@ -69,6 +69,7 @@ export const postcommitSameProcess: Subject = {
   settings:
     'as store-pg, with the producer in the process of the worker: it is told of new rows without NOTIFY',
   isOurs: true,
+  isApart: true,
   prepare: createOutbox,
   cannot: { consume: 'consumes in the process of the producer', transact: 'enqueues as store-pg does' },
   open: async (place) => onPool(place),
