@@ -1,5 +1,6 @@
 import type { Scenario } from '../scenario.js';
 import { clockScenarios } from './clock.js';
+import { crowdScenarios } from './crowd.js';
 import { dataScenarios } from './data.js';
 import { editedRowsScenarios } from './edited-rows.js';
 import { killScenarios } from './kill.js';
@@ -14,6 +15,7 @@ export const scenarios: readonly Scenario[] = [
   ...killScenarios,
   ...sweepAndMigrationScenarios,
   ...serverScenarios,
+  ...crowdScenarios,
   ...wireScenarios,
   ...publisherScenarios,
   ...clockScenarios,
