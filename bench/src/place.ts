@@ -59,7 +59,7 @@ async function openPlace(admin: pg.Pool, serverUrl: string): Promise<OpenPlace> 
 }
 
 /**
- * Tables are made on a connection of its own: one that has made them inserts a tenth more slowly ever after, and who
+ * Tables are made on a connection of its own: one that has made or checked them is a tenth slower with bulks, and who
  * makes its own connections would be ahead of who is given ours.
  */
 export async function setUp(
