@@ -14,7 +14,7 @@ describe('PollPace', () => {
     const pace = new PollPace(7);
     expect(waits(pace, 2)).toEqual([7, 7]);
     pace.hint();
-    expect(waits(pace, 9)).toEqual([2, 5, 5, 5, 5, 5, 7, 7, 7]);
+    expect(waits(pace, 10)).toEqual([1, 2, 5, 5, 5, 5, 5, 7, 7, 7]);
   });
 
   test('looks again at once after rows, and then begins with the shortest wait', () => {
@@ -29,7 +29,7 @@ describe('PollPace', () => {
     const pace = new PollPace(1_000);
     waits(pace, 7);
     expect(pace.hint()).toBe(true);
-    expect(waits(pace, 12)).toEqual([2, 5, 5, 5, 5, 5, 10, 50, 100, 100, 20, 40]);
+    expect(waits(pace, 13)).toEqual([1, 2, 5, 5, 5, 5, 5, 10, 50, 100, 100, 20, 40]);
   });
 
   test('a hint in the middle of a burst begins it anew', () => {
@@ -37,13 +37,13 @@ describe('PollPace', () => {
     pace.hint();
     waits(pace, 3);
     expect(pace.hint()).toBe(true);
-    expect(waits(pace, 3)).toEqual([2, 5, 5]);
+    expect(waits(pace, 3)).toEqual([1, 2, 5]);
   });
 
   test('rows in the middle of a burst do not end it: more may be about to commit', () => {
     const pace = new PollPace(1_000);
     pace.hint();
-    expect(waits(pace, 5)).toEqual([2, 5, 5, 5, 5]);
+    expect(waits(pace, 6)).toEqual([1, 2, 5, 5, 5, 5]);
     expect(pace.afterPoll(true)).toBe(0);
     expect(waits(pace, 3)).toEqual([5, 10, 50]);
   });
@@ -55,6 +55,16 @@ describe('PollPace', () => {
     expect(pace.hint()).toBe(false);
     pace.afterPoll(true);
     expect(pace.hint()).toBe(false);
+  });
+
+  test('hints that keep coming while nothing is found do not make the waits shorter', () => {
+    const pace = new PollPace(1_000);
+    waits(pace, 7);
+    const hinted = Array.from({ length: 4 }, () => {
+      pace.hint();
+      return pace.afterPoll(false);
+    });
+    expect(hinted).toEqual([1, 2, 2, 2]);
   });
 
   test('a hint before the first poll asks for nothing: that one comes anyway', () => {

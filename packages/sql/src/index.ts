@@ -20,9 +20,12 @@ export type {
 export { mysql } from './mysql/dialect.js';
 export { postgres } from './postgres/dialect.js';
 // Wake-up on PostgreSQL
-export type { ListenClientLike, Notification } from './postgres/listen-client-like.js';
+export type { ListenClientLike, NamedQuery, Notification } from './postgres/listen-client-like.js';
 export type { PostgresWakeupOptions } from './postgres/postgres-wakeup.js';
 export { PostgresWakeup } from './postgres/postgres-wakeup.js';
+// Where claims are run
+export type { ClaimSession } from './claim-sessions.js';
+export { ClaimSessions } from './claim-sessions.js';
 // How work is run
 export { runWork, runWorkAtOnce } from './run-work.js';
 // Capabilities

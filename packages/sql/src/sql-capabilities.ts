@@ -7,8 +7,10 @@ import {
   OutboxWakeup,
   ProcessedMessages,
   type Provider,
+  provideFactory,
   type Token,
 } from '@postcommit/core';
+import { ClaimSessions } from './claim-sessions.js';
 import type { SqlTableOptions } from './dialect.js';
 import { postgres } from './postgres/dialect.js';
 import type { ListenClientLike } from './postgres/listen-client-like.js';
@@ -25,6 +27,8 @@ export interface SqlDatabase {
   // biome-ignore lint/suspicious/noExplicitAny: the transactions of every driver.
   readonly executor: SqlExecutor<any>;
   readonly table: SqlTableOptions;
+  /** Those of the store, where its claims may run on the connection that listens. */
+  readonly claimSessions?: ClaimSessions;
 }
 
 /** How a module binds a token to what is made of its database: its own dependencies are its own affair. */
@@ -39,6 +43,7 @@ export interface ListeningOptions extends Pick<SqlOutboxStoreOptions, 'wakeup' |
 export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions = {}): Provider[] {
   const { wakeup = true, listenClient, clock } = options;
   const capabilities: Provider[] = [
+    provideFactory(ClaimSessions, [], () => new ClaimSessions()),
     bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
     bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
     bind(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, table)),
@@ -48,9 +53,9 @@ export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions 
   const listening = { listenClient, ...(clock && { clock }) };
   return [
     ...capabilities,
-    bind(OutboxWakeup, ({ executor, table }) => {
+    bind(OutboxWakeup, ({ executor, table, claimSessions }) => {
       assertNotifies(table);
-      return new PostgresWakeup(executor, { ...table, ...listening });
+      return new PostgresWakeup(executor, { ...table, ...listening, claimSessions });
     }),
   ];
 }

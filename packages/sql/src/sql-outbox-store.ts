@@ -13,7 +13,9 @@ import {
   type RowFilter,
   TransactionalOutboxStore,
 } from '@postcommit/core';
+import { AnswerWatch } from './answer-watch.js';
 import { backgroundClock } from './background-clock.js';
+import type { ClaimSessions } from './claim-sessions.js';
 import type { Claim, EndState, SqlDialect, SqlTableOptions, UnpublishedOutcome } from './dialect.js';
 import { duplicateIdError, idNamedBy, missingTableError } from './driver-errors.js';
 import { inPages } from './in-pages.js';
@@ -33,6 +35,8 @@ export interface SqlOutboxStoreOptions extends OutboxStoreOptions, SqlTableOptio
   readonly wakeup?: boolean;
   /** For the wake-up, and for how often to search from the front; rows follow the database's clock. Default: the process's. */
   readonly clock?: Clock;
+  /** Where rows without a key are claimed, while it has a session that is free. Store modules give it. */
+  readonly claimSessions?: ClaimSessions | undefined;
 }
 
 /** The outbox on a SQL database. A driver adds how to run statements and how to tell a transaction. */
@@ -40,6 +44,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   readonly #dialect: SqlDialect;
   readonly #table: TableName;
   readonly #executor: SqlExecutor<Tx>;
+  readonly #answers: AnswerWatch;
+  readonly #claimSessions: ClaimSessions | undefined;
   readonly #newToken = createUuidv7();
   readonly #keyed: KeyedClaims;
   readonly #unkeyed: UnkeyedClaims;
@@ -53,8 +59,10 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     this.#table = new TableName(options, this.#dialect.quote);
     this.#keyed = new KeyedClaims((claim) => this.#run(this.#dialect.claimKeyed(this.#table, claim)));
     const clock = options.clock ?? backgroundClock;
+    this.#answers = new AnswerWatch(clock);
+    this.#claimSessions = options.claimSessions;
     this.#unkeyed = new UnkeyedClaims(
-      (claim) => this.#run(this.#dialect.claimUnkeyed(this.#table, claim)),
+      (claim) => this.#runClaim(this.#dialect.claimUnkeyed(this.#table, claim)),
       clock,
     );
     this.#wakesWorkers = options.wakeup ?? true;
@@ -248,9 +256,20 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return idsOf(await this.#run(this.#dialect.findReceipts(this.#table, token, missing)));
   }
 
-  async #run(work: SqlWork): Promise<SqlRecord[]> {
+  /** Where nothing is settled at present, no session makes claims possible: their rows would only be published again. */
+  #runClaim(work: SqlWork): Promise<SqlRecord[]> {
+    const inSession =
+      typeof work !== 'function' && this.#answers.isAnswering ? this.#claimSessions?.claim(work) : undefined;
+    return this.#answered(inSession ?? this.#executor(work));
+  }
+
+  #run(work: SqlWork): Promise<SqlRecord[]> {
+    return this.#answered(this.#executor(work));
+  }
+
+  async #answered(answer: Promise<SqlRecord[]>): Promise<SqlRecord[]> {
     try {
-      return await this.#executor(work);
+      return await this.#answers.of(answer);
     } catch (error) {
       throw missingTableError(this.#dialect.faultOf(error), this.#table, error) ?? error;
     }

@@ -6,12 +6,12 @@ import {
   OutboxStore,
   provideFactory,
 } from '@postcommit/core';
-import { type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
+import { ClaimSessions, type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
 import type { PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
 
-export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipeline'> {
+export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
   /** Yours: it is neither opened nor closed here. */
   readonly pool: PgPoolLike;
   /**
@@ -30,12 +30,15 @@ export const OutboxPgModule = {
       provides: [
         provideFactory(
           PgOutboxStore,
-          [EnqueuePipeline],
-          (pipeline) => new PgOutboxStore(pool, { ...options, pipeline }),
+          [EnqueuePipeline, ClaimSessions],
+          (pipeline, claimSessions) => new PgOutboxStore(pool, { ...options, pipeline, claimSessions }),
         ),
         { provide: OutboxStore, useExisting: PgOutboxStore },
         ...sqlCapabilities(
-          (token, make) => provideFactory(token, [], () => make({ executor, table: options })),
+          (token, make) =>
+            provideFactory(token, [ClaimSessions], (claimSessions) =>
+              make({ executor, table: options, claimSessions }),
+            ),
           { ...options, listenClient: listenClient ?? clientLikeThoseOf(pool) },
         ),
       ],

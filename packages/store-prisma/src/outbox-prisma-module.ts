@@ -8,13 +8,13 @@ import {
   type Provider,
   provideFactory,
 } from '@postcommit/core';
-import { type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
+import { ClaimSessions, type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
 import type { PrismaClientLike } from './prisma-client-like.js';
 import { PrismaClientToken } from './prisma-client-token.js';
 import { prismaExecutor } from './prisma-executor.js';
 import { PrismaOutboxStore, type PrismaOutboxStoreOptions } from './prisma-outbox-store.js';
 
-export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline'> & {
+export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline' | 'claimSessions'> & {
   /**
    * Makes the connection on which a worker listens, each time one is needed: `() => new pg.Client({ connectionString })`,
    * to the server itself, not through a transaction pooler. It is closed here. Without it a worker polls.
@@ -45,14 +45,15 @@ export const OutboxPrismaModule = {
         clientProvider(client, clientFactory),
         provideFactory(
           PrismaOutboxStore,
-          [PrismaClientToken, EnqueuePipeline],
-          (prisma, pipeline) => new PrismaOutboxStore(prisma, { ...options, pipeline }),
+          [PrismaClientToken, EnqueuePipeline, ClaimSessions],
+          (prisma, pipeline, claimSessions) =>
+            new PrismaOutboxStore(prisma, { ...options, pipeline, claimSessions }),
         ),
         { provide: OutboxStore, useExisting: PrismaOutboxStore },
         ...sqlCapabilities(
           (token, make) =>
-            provideFactory(token, [PrismaClientToken], (prisma) =>
-              make({ executor: prismaExecutor(prisma), table: options }),
+            provideFactory(token, [PrismaClientToken, ClaimSessions], (prisma, claimSessions) =>
+              make({ executor: prismaExecutor(prisma), table: options, claimSessions }),
             ),
           { ...options, listenClient },
         ),

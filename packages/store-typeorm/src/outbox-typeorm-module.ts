@@ -8,13 +8,13 @@ import {
   OutboxStore,
   provideFactory,
 } from '@postcommit/core';
-import { type ListenClientLike, sqlCapabilities, type TableOptions, wakeupLifecycle } from '@postcommit/sql';
+import { ClaimSessions, type ListenClientLike, sqlCapabilities, type TableOptions, wakeupLifecycle } from '@postcommit/sql';
 import { DataSource, type EntitySchema } from 'typeorm';
 import { outboxEntitiesFor } from './outbox-entities.js';
 import { type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
 import { TypeormOutboxStore, type TypeormOutboxStoreOptions } from './typeorm-outbox-store.js';
 
-export interface OutboxTypeormModuleOptions extends Omit<TypeormOutboxStoreOptions, 'pipeline'> {
+export interface OutboxTypeormModuleOptions extends Omit<TypeormOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
   /**
    * Yours, or a function that is handed the outbox's entities and makes it. When it is not initialised yet,
    * `app.start()` does that, and `app.stop()` then destroys it.
@@ -48,13 +48,16 @@ export const OutboxTypeormModule = {
         ),
         provideFactory(
           TypeormOutboxStore,
-          [DataSource, EnqueuePipeline],
-          (source, pipeline) => new TypeormOutboxStore(source, { ...options, pipeline }),
+          [DataSource, EnqueuePipeline, ClaimSessions],
+          (source, pipeline, claimSessions) =>
+            new TypeormOutboxStore(source, { ...options, pipeline, claimSessions }),
         ),
         { provide: OutboxStore, useExisting: TypeormOutboxStore },
         ...sqlCapabilities(
           (token, make) =>
-            provideFactory(token, [DataSource], (source) => make(typeormDatabase(source, options))),
+            provideFactory(token, [DataSource, ClaimSessions], (source, claimSessions) =>
+              make({ ...typeormDatabase(source, options), claimSessions }),
+            ),
           { ...options, listenClient },
         ),
       ],

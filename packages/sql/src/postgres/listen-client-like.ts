@@ -3,10 +3,17 @@ export interface Notification {
   readonly payload?: string | undefined;
 }
 
+/** As `pg` takes it: what has a name is prepared once, and then only named. */
+export interface NamedQuery {
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
 /** The methods of a `pg.Client` that we call: any version's fits. */
 export interface ListenClientLike {
   connect(): Promise<unknown>;
-  query(text: string): Promise<unknown>;
+  query(query: string | NamedQuery): Promise<{ rows: Record<string, unknown>[] }>;
   end(): Promise<void>;
   on(event: 'notification', listener: (notification: Notification) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;

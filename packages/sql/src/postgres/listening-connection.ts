@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@postcommit/core';
 import { atMost } from '../at-most.js';
 import type { TableName } from '../table-name.js';
-import type { ListenClientLike, Notification } from './listen-client-like.js';
+import type { SqlRecord } from '../sql-statement.js';
+import type { ListenClientLike, NamedQuery, Notification } from './listen-client-like.js';
 import { channelOf, listen, probeIn } from './notify.js';
 
 /** A step that takes longer has failed: a connection can be dead without anybody saying so. */
@@ -25,7 +26,7 @@ export class ListeningConnection {
   readonly #probe = randomUUID();
   readonly #heardProbe: Promise<boolean>;
   #hearProbe: (isHeard: boolean) => void = () => {};
-  #lose: (reason: unknown) => void = () => {};
+  #tellLost: (reason: unknown) => void = () => {};
   #failStep: ((reason: unknown) => void) | undefined;
   #cancelCheck: (() => void) | undefined;
   #isConnected = false;
@@ -37,14 +38,14 @@ export class ListeningConnection {
     this.#table = table;
     this.#clock = clock;
     this.lost = new Promise((resolve) => {
-      this.#lose = resolve;
+      this.#tellLost = resolve;
     });
     this.#heardProbe = new Promise((resolve) => {
       this.#hearProbe = resolve;
     });
     // They stay on the client for good: an error may come after the end, and one that nobody hears ends the process.
-    client.on('error', (error) => this.#fail(error));
-    client.on('end', () => this.#fail(new Error('the server closed the connection that listens')));
+    client.on('error', (error) => this.lose(error));
+    client.on('end', () => this.lose(new Error('the server closed the connection that listens')));
     client.on('notification', (notification) => this.#receive(notification, onHint));
   }
 
@@ -61,15 +62,35 @@ export class ListeningConnection {
     return this.#step('its arrival', PROOF_MS, () => this.#heardProbe, isTooLate);
   }
 
+  /** Whether something can be asked: one thing at a time, and nothing after the end. */
+  get isFree(): boolean {
+    return this.#end === undefined && this.#failStep === undefined;
+  }
+
+  async ask(query: NamedQuery, limitMs = STEP_MS): Promise<SqlRecord[]> {
+    return (await this.#step('an answer', limitMs, () => this.#client.query(query))).rows;
+  }
+
   /** Asks now and then whether the connection lives: one that was cut off without a word looks like an idle one. */
   checkRegularly(): void {
     if (this.#end) return;
     this.#cancelCheck = this.#clock.schedule(CHECK_EVERY_MS, () => {
+      // Whatever is being asked has a limit of its own.
+      if (!this.isFree) return this.checkRegularly();
       this.#step('a check', ANSWER_MS, () => this.#client.query('select 1')).then(
         () => this.checkRegularly(),
-        (error: unknown) => this.#fail(error),
+        (error: unknown) => this.lose(error),
       );
     });
+  }
+
+  /** Ends it for this reason; only the first one counts. */
+  lose(reason: unknown): void {
+    if (this.#end) return;
+    this.#end = { reason };
+    this.#cancelCheck?.();
+    this.#failStep?.(reason);
+    this.#tellLost(reason);
   }
 
   /** At any time, also in the middle of `open`. Afterwards no timer and no connection remains. */
@@ -79,7 +100,7 @@ export class ListeningConnection {
   }
 
   async #close(): Promise<void> {
-    this.#fail(new Error('the connection that listens was closed'));
+    this.lose(new Error('the connection that listens was closed'));
     const goodbye = this.#client.end();
     // A client that is still connecting would end only when it has connected.
     if (this.#isConnected) await atMost(GOODBYE_MS, goodbye, this.#clock);
@@ -92,14 +113,6 @@ export class ListeningConnection {
     const probe = probeIn(payload);
     if (probe === undefined) onHint();
     else if (probe === this.#probe) this.#hearProbe(true);
-  }
-
-  #fail(reason: unknown): void {
-    if (this.#end) return;
-    this.#end = { reason };
-    this.#cancelCheck?.();
-    this.#failStep?.(reason);
-    this.#lose(reason);
   }
 
   /** One at a time. Fails when it takes too long, and when the connection ends meanwhile. */

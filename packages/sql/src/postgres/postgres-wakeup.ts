@@ -1,5 +1,6 @@
 import { type Clock, OutboxWakeup, type WakeupListener } from '@postcommit/core';
 import { backgroundClock } from '../background-clock.js';
+import type { ClaimSessions } from '../claim-sessions.js';
 import type { SqlExecutor } from '../sql-statement.js';
 import { TableName, type TableOptions } from '../table-name.js';
 import type { ListenClientLike } from './listen-client-like.js';
@@ -10,6 +11,8 @@ export interface PostgresWakeupOptions extends TableOptions {
   readonly listenClient: () => ListenClientLike;
   /** For checks, time-outs and reconnecting. Default: the process's. */
   readonly clock?: Clock;
+  /** Given to the store too, its claims run on the connection that listens. Default: they don't. */
+  readonly claimSessions?: ClaimSessions | undefined;
 }
 
 /**
@@ -28,6 +31,7 @@ export class PostgresWakeup extends OutboxWakeup {
       listenClient: options.listenClient,
       table: new TableName(options),
       clock: options.clock ?? backgroundClock,
+      claimSessions: options.claimSessions,
     };
   }
 

@@ -1,18 +1,22 @@
 import { backoffDelayMs, type Clock, OutboxError, type WakeupListener } from '@postcommit/core';
+import type { ClaimSessions } from '../claim-sessions.js';
 import type { SqlExecutor } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import type { ListenClientLike } from './listen-client-like.js';
 import { ListeningConnection } from './listening-connection.js';
 import { notifyProbe } from './notify.js';
+import { PreparedClaims } from './prepared-claims.js';
 
 /** From half a second to half a minute; the jitter keeps a hundred workers from coming back together. */
 const RECONNECT = { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000, jitter: 'equal' } as const;
 
 export interface SubscriptionSource {
-  readonly executor: SqlExecutor<unknown>;
+  readonly executor: SqlExecutor<never>;
   readonly listenClient: () => ListenClientLike;
   readonly table: TableName;
   readonly clock: Clock;
+  /** Who may claim on the connection. */
+  readonly claimSessions: ClaimSessions | undefined;
 }
 
 /** Why listening ended, and whether to try again. */
@@ -27,6 +31,7 @@ export class WakeupSubscription {
   readonly #listener: WakeupListener;
   readonly #ended: Promise<void>;
   #connection: ListeningConnection | undefined;
+  #claims: PreparedClaims | undefined;
   #endPause: (() => void) | undefined;
   #failures = 0;
   #wasProven = false;
@@ -42,6 +47,7 @@ export class WakeupSubscription {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#endPause?.();
+    await this.#claims?.end();
     await this.#connection?.close();
     await this.#ended;
   }
@@ -59,6 +65,7 @@ export class WakeupSubscription {
 
   async #listenUntilLost(): Promise<Failure> {
     const { executor, listenClient, table, clock } = this.#source;
+    let takeBack: (() => void) | undefined;
     try {
       const connection = new ListeningConnection(listenClient(), table, () => this.#hint(), clock);
       this.#connection = connection;
@@ -66,15 +73,25 @@ export class WakeupSubscription {
       const isProven = await connection.hears((probe) => executor(notifyProbe(table, probe)));
       // What worked before will work again, once a failover is over for example.
       if (!isProven) return { error: cannotListen(), willRetry: this.#wasProven };
+      takeBack = await this.#lend(connection);
       this.#begin();
       connection.checkRegularly();
       return { error: await connection.lost, willRetry: true };
     } catch (error) {
       return { error, willRetry: true };
     } finally {
+      takeBack?.();
+      this.#claims = undefined;
       await this.#connection?.close();
       this.#connection = undefined;
     }
+  }
+
+  async #lend(connection: ListeningConnection): Promise<(() => void) | undefined> {
+    const { claimSessions, executor, table, clock } = this.#source;
+    if (!claimSessions) return undefined;
+    this.#claims = await PreparedClaims.on(connection, executor, table, clock);
+    return this.#claims && claimSessions.lend(this.#claims);
   }
 
   #begin(): void {
