@@ -1,0 +1,29 @@
+import { PgOutboxStore } from '@postcommit/store-pg';
+import { describeOutboxStore } from '@postcommit/store-testkit';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type ClaimingListener, claimingListener } from '../../sql/test/claiming-listener.js';
+import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { storeHarness } from '../../sql/test/sql-fixture.js';
+import { pgStores } from './pg-stores.js';
+
+const fixture = usePostgres();
+let listener: ClaimingListener;
+
+beforeAll(async () => {
+  listener = await claimingListener(fixture);
+});
+
+afterAll(async () => {
+  const { claims } = await listener.prepared();
+  await listener.stop();
+  expect(claims, 'run on the connection that listens').toBeGreaterThan(100);
+});
+
+describeOutboxStore(
+  'PgOutboxStore that claims on the connection that listens',
+  storeHarness(fixture, {
+    ...pgStores,
+    createStore: ({ pool }, options) =>
+      new PgOutboxStore(pool, { ...options, claimSessions: listener.claimSessions }),
+  }),
+);
