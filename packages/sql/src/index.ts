@@ -1,5 +1,8 @@
 // The store over any driver
 
+// Where claims are run
+export type { ClaimSession } from './claim-sessions.js';
+export { ClaimSessions } from './claim-sessions.js';
 // The seam between databases
 export type {
   Claim,
@@ -23,9 +26,6 @@ export { postgres } from './postgres/dialect.js';
 export type { ListenClientLike, NamedQuery, Notification } from './postgres/listen-client-like.js';
 export type { PostgresWakeupOptions } from './postgres/postgres-wakeup.js';
 export { PostgresWakeup } from './postgres/postgres-wakeup.js';
-// Where claims are run
-export type { ClaimSession } from './claim-sessions.js';
-export { ClaimSessions } from './claim-sessions.js';
 // How work is run
 export { runWork, runWorkAtOnce } from './run-work.js';
 // Capabilities

@@ -16,7 +16,14 @@ import {
 import { AnswerWatch } from './answer-watch.js';
 import { backgroundClock } from './background-clock.js';
 import type { ClaimSessions } from './claim-sessions.js';
-import type { Claim, EndState, SqlDialect, SqlTableOptions, UnpublishedOutcome } from './dialect.js';
+import type {
+  Claim,
+  EndState,
+  SqlDialect,
+  SqlTableOptions,
+  UnkeyedClaim,
+  UnpublishedOutcome,
+} from './dialect.js';
 import { duplicateIdError, idNamedBy, missingTableError } from './driver-errors.js';
 import { inPages } from './in-pages.js';
 import { KeyedClaims } from './keyed-claims.js';
@@ -38,6 +45,13 @@ export interface SqlOutboxStoreOptions extends OutboxStoreOptions, SqlTableOptio
   /** Where rows without a key are claimed, while it has a session that is free. Store modules give it. */
   readonly claimSessions?: ClaimSessions | undefined;
 }
+
+/**
+ * What a session saves is the same for any number of rows. In a backlog, batches of 50 drain a sixth faster with claims in
+ * a session, batches of 200 as fast, batches of 1,000 a twelfth more slowly: there, connections that claim and settle
+ * in turns do better than one for each.
+ */
+const MAX_SESSION_BACKLOG = 200;
 
 /** The outbox on a SQL database. A driver adds how to run statements and how to tell a transaction. */
 export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
@@ -61,10 +75,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     const clock = options.clock ?? backgroundClock;
     this.#answers = new AnswerWatch(clock);
     this.#claimSessions = options.claimSessions;
-    this.#unkeyed = new UnkeyedClaims(
-      (claim) => this.#runClaim(this.#dialect.claimUnkeyed(this.#table, claim)),
-      clock,
-    );
+    this.#unkeyed = new UnkeyedClaims((claim) => this.#claimWithoutKey(claim), clock);
     this.#wakesWorkers = options.wakeup ?? true;
     this.#hints = new NotifyDebounce(() => this.#notify(), clock);
   }
@@ -256,11 +267,16 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return idsOf(await this.#run(this.#dialect.findReceipts(this.#table, token, missing)));
   }
 
-  /** Where nothing is settled at present, no session makes claims possible: their rows would only be published again. */
-  #runClaim(work: SqlWork): Promise<SqlRecord[]> {
-    const inSession =
-      typeof work !== 'function' && this.#answers.isAnswering ? this.#claimSessions?.claim(work) : undefined;
-    return this.#answered(inSession ?? this.#executor(work));
+  #claimWithoutKey(claim: UnkeyedClaim): Promise<SqlRecord[]> {
+    const work = this.#dialect.claimUnkeyed(this.#table, claim);
+    const session = this.#maySessionClaim(claim) ? this.#claimSessions : undefined;
+    const inSession = typeof work === 'function' ? undefined : session?.claim(work);
+    return inSession ? this.#answered(inSession) : this.#run(work);
+  }
+
+  /** Where nothing is settled at present, more rows would be claimed only to be published again when they expire. */
+  #maySessionClaim({ isBacklog, limit }: UnkeyedClaim): boolean {
+    return this.#answers.isAnswering && !(isBacklog && limit > MAX_SESSION_BACKLOG);
   }
 
   #run(work: SqlWork): Promise<SqlRecord[]> {

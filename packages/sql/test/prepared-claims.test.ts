@@ -88,8 +88,12 @@ describe('a claim of rows without a key', () => {
 
   it('is prepared once for each of its forms', async () => {
     const { store, prepared } = await open();
-    for (let claims = 1; claims <= 20; claims++) await store.fetchPending(10);
-    expect(await prepared()).toEqual({ claims: 20, names: 1 });
+    await enqueue(...Array.from({ length: 8 }, (_, index) => `r${index}`));
+    // From the front, behind a full batch, and from the front again.
+    for (let claims = 1; claims <= 20; claims++) await store.fetchPending(1);
+    const { claims, names } = await prepared();
+    expect(names).toBe(2);
+    expect(claims).toBeGreaterThanOrEqual(20);
   });
 
   it('takes another connection while that one is busy, and neither takes what the other has', async () => {
@@ -102,6 +106,18 @@ describe('a claim of rows without a key', () => {
     await unlock();
     const ids = (await Promise.all(claims)).flatMap((rows) => rows.map(({ id }) => id));
     expect(ids.sort()).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    [200, []],
+    [201, ['update "outbox"']],
+  ])('takes the pool for many rows of a backlog: of %i', async (limit, onPool) => {
+    const { store } = await open();
+    await enqueue(...Array.from({ length: 2 * limit }, (_, index) => `r${index}`));
+    expect(await store.fetchPending(limit)).toHaveLength(limit);
+    expect(pool.taken()).toEqual([]);
+    expect(await store.fetchPending(limit)).toHaveLength(limit);
+    expect(pool.taken()).toEqual(onPool);
   });
 
   it('does not read all of a table that was empty when its plan was made', async () => {
@@ -132,8 +148,7 @@ describe('a claim of rows without a key', () => {
 describe('where rows can not be settled', () => {
   it('none is claimed beside a pool that does not answer', async () => {
     let isFull = false;
-    const executor: SqlExecutor<never> = (work) =>
-      isFull ? new Promise(() => {}) : fixture.executor(work);
+    const executor: SqlExecutor<never> = (work) => (isFull ? new Promise(() => {}) : fixture.executor(work));
     const { claimSessions, prepared } = await open({ executor });
     const full = Object.assign(countingPool(fixture.pool), {
       query: (query: { text: string; values: unknown[] }) =>

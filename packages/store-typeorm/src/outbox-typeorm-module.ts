@@ -8,13 +8,20 @@ import {
   OutboxStore,
   provideFactory,
 } from '@postcommit/core';
-import { ClaimSessions, type ListenClientLike, sqlCapabilities, type TableOptions, wakeupLifecycle } from '@postcommit/sql';
+import {
+  ClaimSessions,
+  type ListenClientLike,
+  sqlCapabilities,
+  type TableOptions,
+  wakeupLifecycle,
+} from '@postcommit/sql';
 import { DataSource, type EntitySchema } from 'typeorm';
 import { outboxEntitiesFor } from './outbox-entities.js';
 import { type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
 import { TypeormOutboxStore, type TypeormOutboxStoreOptions } from './typeorm-outbox-store.js';
 
-export interface OutboxTypeormModuleOptions extends Omit<TypeormOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
+export interface OutboxTypeormModuleOptions
+  extends Omit<TypeormOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
   /**
    * Yours, or a function that is handed the outbox's entities and makes it. When it is not initialised yet,
    * `app.start()` does that, and `app.stop()` then destroys it.

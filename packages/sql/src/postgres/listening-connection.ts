@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@postcommit/core';
 import { atMost } from '../at-most.js';
-import type { TableName } from '../table-name.js';
 import type { SqlRecord } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
 import type { ListenClientLike, NamedQuery, Notification } from './listen-client-like.js';
 import { channelOf, listen, probeIn } from './notify.js';
 
