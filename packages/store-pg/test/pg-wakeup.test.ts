@@ -11,6 +11,7 @@ import { VirtualClock } from '@postcommit/store-memory';
 import { OutboxPgModule, type OutboxPgModuleOptions, PgOutboxStore } from '@postcommit/store-pg';
 import pg from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expectClaimsOnListener } from '../../sql/test/claims-on-listener.js';
 import { countingPool } from '../../sql/test/counting-pool.js';
 import { listenOn } from '../../sql/test/listener.js';
 import { usePostgres } from '../../sql/test/postgres-fixture.js';
@@ -107,6 +108,10 @@ describe('OutboxPgModule', () => {
     const listenClient = vi.fn(() => new pg.Client({ connectionString: fixture.url }));
     await expectToListen(compose({ pool: countingPool(fixture.pool), listenClient }));
     expect(listenClient).toHaveBeenCalledOnce();
+  });
+
+  it('claims on that connection', async () => {
+    await expectClaimsOnListener(fixture.url, async (listenClient) => compose({ listenClient }));
   });
 
   it('listens only when asked to', async () => {

@@ -4,6 +4,7 @@ import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeo
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { expectClaimsOnListener } from '../../sql/test/claims-on-listener.js';
 import { listenOn } from '../../sql/test/listener.js';
 import { usePostgres } from '../../sql/test/postgres-fixture.js';
 import { WakeupRecord } from '../../sql/test/wakeup-record.js';
@@ -11,7 +12,9 @@ import { WakeupRecord } from '../../sql/test/wakeup-record.js';
 const fixture = usePostgres();
 const entry = { topic: 'order.paid', payload: { id: 1 } };
 
-async function start(options: { listens?: boolean; wakeup?: boolean } = {}): Promise<OutboxApp> {
+async function start(
+  options: { listens?: boolean; wakeup?: boolean; listenClient?: () => pg.Client } = {},
+): Promise<OutboxApp> {
   const { listens = false, ...rest } = options;
   const app = composeModules([
     OutboxModule.forRoot({ publisher: async () => {}, worker: false }),
@@ -36,6 +39,10 @@ describe('wake-up on TypeORM', () => {
     expect(await record.next(2)).toEqual(['listening', 'hint']);
     await (await start()).get(TypeormOutboxStore).enqueue(entry);
     expect(await record.next()).toEqual(['hint']);
+  });
+
+  it('claims on that connection', async () => {
+    await expectClaimsOnListener(fixture.url, (listenClient) => start({ listenClient }));
   });
 
   it('notifies when the transaction commits, and at stop before the data source closes', async () => {

@@ -1,4 +1,4 @@
-import { type Arena, LONG_CLAIM_MS, type Session } from '../arena.js';
+import { type Arena, LONG_CLAIM_MS, SHORT_CLAIM_MS, type Session } from '../arena.js';
 import type { ChaosProcess } from '../process.js';
 import type { Scenario } from '../scenario.js';
 
@@ -194,6 +194,46 @@ function fullPool(connectTimeoutMs: number | undefined): Scenario {
   };
 }
 
+/**
+ * As long as several claims last. Rows without a key are claimed outside the pool: without settles, whoever went on
+ * claiming would publish them again and again, until they counted as those that kill their process.
+ */
+const poolHeld: Scenario = {
+  group,
+  name: 'a pool that the application holds for longer than claims may be taken over',
+  longOnly: true,
+  run: async (arena) => {
+    const worker = await arena.start({ poolSize: 2, settings: { maxRetakes: 2 } });
+    await arena.produce(5);
+    await arena.drained();
+    await arena.fault('no connection free', worker, async () => {
+      await worker.order({ do: 'hold the pool' });
+      await arena.produce(10, [undefined], 'meanwhile');
+      const untilMs = performance.now() + 5 * SHORT_CLAIM_MS;
+      await arena.until('claims had time to expire', async () => performance.now() > untilMs);
+      await worker.order({ do: 'free the pool' });
+      arena.calm();
+      await arena.drained();
+    });
+    const dead = await arena.query('select id from outbox where dead_at is not null');
+    arena.expect(dead.length === 0, `I2: ${dead.length} rows are dead that were published`);
+  },
+};
+
+/** Whoever listens claims on the same connection; the pool is not touched. */
+const listenersEnded: Scenario = {
+  group,
+  name: 'the connections that listen and claim are ended, again and again',
+  run: (arena) =>
+    underLoad(arena, 'terminated', arena.isShort ? 3 : 10, async () => {
+      await arena.query(
+        `select count(pg_terminate_backend(pid)) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid()
+           and (query ~ 'skip locked' or query ~ '^listen')`,
+      );
+    }),
+};
+
 async function liveClaims(arena: Arena): Promise<number> {
   const rows = await arena.query(
     'select id from outbox where dispatched_at is null and claimed_until > clock_timestamp()',
@@ -233,4 +273,6 @@ export const serverScenarios: readonly Scenario[] = [
   readOnly,
   fullPool(200),
   fullPool(undefined),
+  poolHeld,
+  listenersEnded,
 ];
