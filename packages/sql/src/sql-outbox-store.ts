@@ -271,7 +271,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     const work = this.#dialect.claimUnkeyed(this.#table, claim);
     const session = this.#maySessionClaim(claim) ? this.#claimSessions : undefined;
     const inSession = typeof work === 'function' ? undefined : session?.claim(work);
-    return inSession ? this.#answered(inSession) : this.#run(work);
+    return inSession === undefined ? this.#run(work) : this.#answered(inSession);
   }
 
   /** Where nothing is settled at present, more rows would be claimed only to be published again when they expire. */

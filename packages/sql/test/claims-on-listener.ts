@@ -1,13 +1,15 @@
 import { type OutboxApp, OutboxStore, OutboxWakeup } from '@postcommit/core';
 import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
+import type { PostgresFixture } from './postgres-fixture.js';
 import { WakeupRecord } from './wakeup-record.js';
 
 /** An application whose store module is given `listenClient`: it listens on that connection, and claims there. */
 export async function expectClaimsOnListener(
-  url: string,
+  { url, clear }: PostgresFixture,
   start: (listenClient: () => pg.Client) => Promise<OutboxApp>,
 ): Promise<void> {
+  await clear();
   const client = new pg.Client({ connectionString: url });
   const app = await start(() => client);
   const store = app.get(OutboxStore);

@@ -111,7 +111,7 @@ describe('OutboxPgModule', () => {
   });
 
   it('claims on that connection', async () => {
-    await expectClaimsOnListener(fixture.url, async (listenClient) => compose({ listenClient }));
+    await expectClaimsOnListener(fixture, async (listenClient) => compose({ listenClient }));
   });
 
   it('listens only when asked to', async () => {

@@ -43,7 +43,7 @@ describe('wake-up on Prisma', () => {
   });
 
   it('claims on that connection', async () => {
-    await expectClaimsOnListener(fixture.url, (listenClient) => start({ listenClient }));
+    await expectClaimsOnListener(fixture, (listenClient) => start({ listenClient }));
   });
 
   it('notifies when the transaction commits, and at stop before the client disconnects', async () => {

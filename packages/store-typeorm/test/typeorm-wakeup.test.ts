@@ -42,7 +42,7 @@ describe('wake-up on TypeORM', () => {
   });
 
   it('claims on that connection', async () => {
-    await expectClaimsOnListener(fixture.url, (listenClient) => start({ listenClient }));
+    await expectClaimsOnListener(fixture, (listenClient) => start({ listenClient }));
   });
 
   it('notifies when the transaction commits, and at stop before the data source closes', async () => {

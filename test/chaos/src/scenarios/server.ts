@@ -1,4 +1,4 @@
-import { type Arena, LONG_CLAIM_MS, SHORT_CLAIM_MS, type Session } from '../arena.js';
+import { type Arena, LONG_CLAIM_MS, type Session, SHORT_CLAIM_MS } from '../arena.js';
 import type { ChaosProcess } from '../process.js';
 import type { Scenario } from '../scenario.js';
 
