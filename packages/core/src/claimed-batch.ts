@@ -91,6 +91,11 @@ export class ClaimedBatch {
     return this.rows.some(({ retakes }) => retakes > 0);
   }
 
+  /** While it is in flight, no other row of these keys can be claimed. */
+  get hasKeys(): boolean {
+    return this.rows.some(({ key }) => key !== undefined);
+  }
+
   /** Nothing more starts, and what has not started is given back at once. Until that is done its ids are in `lost`. */
   async giveBackUnstarted(lost: Set<string> = new Set()): Promise<void> {
     this.#isClosing = true;

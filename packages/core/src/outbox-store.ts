@@ -69,7 +69,8 @@ export abstract class OutboxStore {
 
   /**
    * Claims due rows, oldest first; all carry the same `claimToken`. A row whose claim expired comes alone, with
-   * `retakes` one higher. Rows of one key come in order, and only while no other claim on the key lives.
+   * `retakes` one higher. Rows of one key come in order, and only while no other claim on the key lives. Fewer rows than
+   * `limit`, none of them retaken or with a key, are all that is due: a worker pauses then.
    */
   abstract fetchPending(limit: number): Promise<OutboxRow[]>;
 

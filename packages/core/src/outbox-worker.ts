@@ -11,7 +11,7 @@ import type { DispatchSummary } from './outbox-dispatcher.js';
 import type { OutboxPublisher, PublishFunction } from './outbox-publisher.js';
 import type { OutboxSignals } from './outbox-signals.js';
 import type { OutboxStore } from './outbox-store.js';
-import { PollPace } from './poll-pace.js';
+import { type HintTime, PollPace, type PollResult } from './poll-pace.js';
 import { StoreTrouble } from './store-trouble.js';
 import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
 
@@ -69,8 +69,8 @@ export class OutboxWorker {
   #currentRun: symbol | undefined;
   /** The last batch that ended published nothing: more of the same is not to be had at full speed. */
   #isFruitless = false;
-  /** Batches that ended with something done. */
-  #fruitful = 0;
+  /** Batches whose end let others be claimed. */
+  #endsThatFreed = 0;
   #isPacing = false;
   /** Ids that the stop which is under way could not bring to an end. */
   #lost = new Set<string>();
@@ -167,17 +167,23 @@ export class OutboxWorker {
 
   /** Claims once. Gives the wait until the next claim. */
   async #poll(limit: number): Promise<number> {
-    const fruitful = this.#fruitful;
+    const endsThatFreed = this.#endsThatFreed;
     try {
       const batch = await this.#engine.claim(limit);
       this.#trouble.answered();
       if (batch) this.#send(batch, limit);
-      // What ended meanwhile may have set keys free after this claim looked.
-      else if (fruitful !== this.#fruitful) return 0;
-      return this.#pace.afterPoll(batch !== undefined && !this.#isFruitless);
+      // It was set free after this claim looked.
+      else if (endsThatFreed !== this.#endsThatFreed) return 0;
+      return this.#pace.afterPoll(this.#resultOf(batch, limit));
     } catch (error) {
       return this.#isRunning ? this.#trouble.failed(error) : 0;
     }
+  }
+
+  /** Beside a suspect, which comes alone, and beside keys, which have a share, more may be due than was claimed. */
+  #resultOf(batch: ClaimedBatch | undefined, limit: number): PollResult {
+    if (!batch || this.#isFruitless) return 'nothing';
+    return batch.rows.length >= limit || batch.isSuspect || batch.hasKeys ? 'more' : 'all';
   }
 
   /** Lets a batch go its own way. After a stop its lanes get no slot, and it gives all its rows back. */
@@ -200,10 +206,12 @@ export class OutboxWorker {
       .then(([ended]) => {
         const { dispatched = 0, dead = 0 } = (ended.status === 'fulfilled' && ended.value) || {};
         this.#isFruitless = dispatched + dead === 0;
-        if (!this.#isFruitless) this.#fruitful += 1;
+        // The next of a key can be claimed now, and what is to be tried again may be due already.
+        const freed = !this.#isFruitless && (batch.hasKeys || dispatched + dead < batch.rows.length);
+        if (freed) this.#endsThatFreed += 1;
         takeOff();
         this.#inFlight.delete(batch);
-        if (!(this.#isFruitless && this.#isPacing)) this.#goOn();
+        if (freed || !this.#isPacing) this.#goOn();
       });
     this.#inFlight.set(batch, done);
   }
@@ -224,14 +232,14 @@ export class OutboxWorker {
   }
 
   #subscribe(): void {
-    const onHint = (): void => {
+    const onHint = (time: HintTime): void => {
       // While the store is in trouble its own waits count; while there is no room nothing can be claimed anyway.
-      if (this.#pace.hint() && !this.#trouble.current) this.#goOn();
+      if (this.#pace.hint(time) && !this.#trouble.current) this.#goOn();
     };
-    this.#unsubscribe = [this.#engine.store.onEnqueue(onHint)];
+    this.#unsubscribe = [this.#engine.store.onEnqueue(() => onHint('early'))];
     if (!this.#wakeup) return;
     const end = this.#wakeup.subscribe({
-      onHint,
+      onHint: () => onHint('late'),
       onStatus: (status) => {
         this.#isListening = status.isListening;
         this.signals.tell('wakeup', status);

@@ -253,14 +253,46 @@ describe('a worker that polls', () => {
     expect(store.timesOf('fetchPending')).toEqual([0, 20, 50, 80, 110]);
   });
 
-  test('looks again at once after rows, and starts over with short waits', async () => {
+  test.each([
+    ['starts over with short waits after all that was due', entries('x1'), 2, [2_260, 2_280, 2_320, 2_400]],
+    ['looks again at once after a full batch', entries('x1'), 1, [2_260, 2_260, 2_280, 2_320, 2_400]],
+    [
+      'looks again at once after rows with keys, and when these are settled',
+      entries('A1'),
+      2,
+      [2_260, 2_260, 2_260, 2_300, 2_380],
+    ],
+  ])('%s', async (_, due, batchSize, times) => {
     const { store, clock, worker } = open();
     const availableAt = new Date(clock.now() + 2_000);
-    await store.enqueue(numbered(1).map((entry) => ({ ...entry, availableAt })));
-    worker(scripted(), { batchesInFlight: 1 }).start();
+    await store.enqueue(due.map((entry) => ({ ...entry, availableAt })));
+    worker(scripted(), { batchSize }).start();
     await clock.advance(2_400);
-    const times = store.timesOf('fetchPending').filter((atMs) => atMs >= 2_000);
-    expect(times).toEqual([2_260, 2_260, 2_280, 2_320, 2_400]);
+    expect(store.timesOf('fetchPending').filter((atMs) => atMs >= 2_000)).toEqual(times);
+  });
+
+  test('takes over what a crash left, one row after another, without a pause', async () => {
+    const { store, clock, worker } = open();
+    await store.enqueue(numbered(5));
+    await store.fetchPending(5);
+    await clock.advance(store.claimTimeoutMs);
+    const publisher = scripted();
+    worker(publisher).start();
+    await clock.idle();
+    expect(publisher.published).toEqual(['x1', 'x2', 'x3', 'x4', 'x5']);
+  });
+
+  test('looks again when a batch has ended of which something is to be tried again', async () => {
+    const { store, clock, worker } = open();
+    await store.enqueue(entries('x1', 'x2'));
+    const publisher = new ManualPublisher();
+    worker(publisher, { concurrency: 2 }).start();
+    await clock.advance(1_000);
+    publisher.fail('x1', new Error('no'));
+    publisher.succeed('x2');
+    await clock.idle();
+    expect(publisher.running).toEqual(['x1']);
+    await finish(publisher, clock);
   });
 
   test('publishes a row that falls due no later than a poll interval after', async () => {
@@ -284,7 +316,7 @@ describe('a worker that polls', () => {
     await clock.advance(500);
     const since = store.timesOf('fetchPending').filter((atMs) => atMs >= 3_500);
     expect(since.map((atMs) => atMs - 3_500)).toEqual([
-      0, 1, 3, 8, 13, 18, 23, 28, 38, 88, 188, 288, 308, 348, 428,
+      0, 1, 3, 6, 9, 12, 15, 18, 21, 24, 27, 37, 87, 187, 287, 307, 347, 427,
     ]);
   });
 
@@ -302,7 +334,7 @@ describe('a worker that polls', () => {
     answer.resolve();
     await clock.advance(10);
     const since = store.timesOf('fetchPending').filter((atMs) => atMs >= 3_500);
-    expect(since).toEqual([3_501, 3_503, 3_508]);
+    expect(since).toEqual([3_501, 3_503, 3_506, 3_509]);
   });
 
   test('does not lose the end of a batch that comes during a poll: it may have set a key free', async () => {
@@ -351,8 +383,8 @@ describe('a worker that polls', () => {
 
   test.each([
     [1, 3_503],
-    [80, 3_588],
-    [280, 3_788],
+    [80, 3_587],
+    [280, 3_787],
   ])('also by one whose transaction commits %i ms after the hint', async (commitMs, seenAtMs) => {
     const { store, clock, worker } = open();
     const publishedAtMs: number[] = [];
@@ -1050,7 +1082,7 @@ describe('the health of a worker', () => {
     expect(await running.health()).toMatchObject({ rowsInFlight: 0, oldestPendingAgeMs: 0 });
     await running.stop();
     await clock.advance(100);
-    expect(await running.health()).toMatchObject({ status: 'stopped', rowsInFlight: 0, lastPollAgeMs: 100 });
+    expect(await running.health()).toMatchObject({ status: 'stopped', rowsInFlight: 0, lastPollAgeMs: 115 });
   });
 
   test('is down when the store hangs, and does not hang itself', async () => {
