@@ -80,6 +80,15 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
+    'takes a hundred at the most, whatever the limit',
+    'a claim that is not full leaves no row behind that is due and has no key',
+    class extends BrokenStore {
+      override fetchPending(limit: number): Promise<OutboxRow[]> {
+        return super.fetchPending(Math.min(limit, 100));
+      }
+    },
+  ),
+  mutant(
     'expires claims by the time-out of who looks',
     'a claim lives by its owner’s time-out, not by that of who looks',
     class extends BrokenStore {

@@ -35,6 +35,16 @@ export const claiming: BehaviourGroup = {
       expect((await claim(store, 3)).ids).toHaveLength(1);
     },
 
+    'a claim that is not full leaves no row behind that is due and has no key': async (outbox) => {
+      const [one, two] = [outbox.createStore(), outbox.createStore()];
+      // The key is taken: what follows in it is due and can't be claimed.
+      await one.enqueue(entry({ id: 'head', key: 'k' }));
+      expect((await claim(two)).ids).toEqual(['head']);
+      const unkeyed = entries(150);
+      await one.enqueue([entry({ id: 'next', key: 'k' }), ...unkeyed]);
+      expect((await claim(one, 200)).ids.sort()).toEqual(unkeyed.map(({ id }) => id).sort());
+    },
+
     'the oldest due row comes first, whatever its id': async (outbox) => {
       const store = outbox.createStore();
       const nowMs = (await outbox.now()).getTime();
