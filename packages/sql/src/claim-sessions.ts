@@ -5,6 +5,8 @@ import type { SqlRecord, SqlStatement } from './sql-statement.js';
 export interface ClaimSession {
   /** Undefined when it is busy or has ended: nothing was sent then. */
   claim(statement: SqlStatement): Promise<SqlRecord[]> | undefined;
+  /** Nothing of a claim was found when it was settled: whatever this session sees has to be proven anew. */
+  doubt(): void;
 }
 
 /** The sessions that a store may claim in, while they last. A store module binds one for its store and its wake-up. */
@@ -28,5 +30,10 @@ export class ClaimSessions {
       if (claiming) return claiming;
     }
     return undefined;
+  }
+
+  /** After a failover, say, a pool may speak to another server than a session that was opened before. */
+  doubt(): void {
+    for (const session of this.#lent) session.doubt();
   }
 }

@@ -106,7 +106,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
         ...idsOf(await this.#run(this.#dialect.settleUnpublished(this.#table, claimToken, others))),
       );
     }
-    return [...settled, ...(await this.#receipts(claimToken, outcomes, settled))];
+    const ours = [...settled, ...(await this.#receipts(claimToken, outcomes, settled))];
+    if (claimToken !== undefined && outcomes.length > 0 && ours.length === 0) this.#claimSessions?.doubt();
+    return ours;
   }
 
   async extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]> {

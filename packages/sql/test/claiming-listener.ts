@@ -20,14 +20,14 @@ export interface ListenerOptions {
   readonly executor?: SqlExecutor<never>;
   readonly connection?: pg.ClientConfig;
   readonly clock?: Clock;
+  readonly claimSessions?: ClaimSessions;
 }
 
 /** Ready to claim when it is given, and until it is stopped. */
 export async function claimingListener(
   { url, executor: onPool }: PostgresFixture,
-  { executor = onPool, connection = {}, clock }: ListenerOptions = {},
+  { executor = onPool, connection = {}, clock, claimSessions = new ClaimSessions() }: ListenerOptions = {},
 ): Promise<ClaimingListener> {
-  const claimSessions = new ClaimSessions();
   const record = new WakeupRecord();
   let client = new pg.Client();
   const wakeup = new PostgresWakeup(executor, {

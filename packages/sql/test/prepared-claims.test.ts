@@ -120,6 +120,26 @@ describe('a claim of rows without a key', () => {
     expect(pool.taken()).toEqual(onPool);
   });
 
+  it('is READ COMMITTED, whatever the default is', async () => {
+    const { store } = await open({
+      connection: { options: '-c default_transaction_isolation=serializable' },
+    });
+    await fixture.query('create table seen (level text)');
+    await fixture.query(
+      `create function see() returns trigger language plpgsql as $$
+         begin insert into seen values (current_setting('transaction_isolation')); return new; end $$`,
+    );
+    await fixture.query('create trigger see before update on outbox for each row execute function see()');
+    onTestFinished(async () => {
+      await fixture.query('drop trigger see on outbox');
+      await fixture.query('drop function see');
+      await fixture.query('drop table seen');
+    });
+    await enqueue('a');
+    await store.fetchPending(1);
+    expect(await fixture.query('select level from seen')).toEqual([{ level: 'read committed' }]);
+  });
+
   it('does not read all of a table that was empty when its plan was made', async () => {
     const DISPATCHED = 5_000;
     const { store, query } = await open();
@@ -182,6 +202,41 @@ describe('where rows can not be settled', () => {
     await store.fetchPending(1);
     expect(await prepared()).toMatchObject({ claims: 0 });
     await store.fetchPending(1);
+    expect(await prepared()).toMatchObject({ claims: 1 });
+  });
+});
+
+describe('a pool that has moved to where the connection that listens has not', () => {
+  it('finds nothing of a claim: then the connection is replaced, and the next claim is made on the pool', async () => {
+    const { claimSessions, record } = await open();
+    await fixture.query('create schema elsewhere');
+    await fixture.query('create table elsewhere.outbox (like outbox including all)');
+    const elsewhere = new pg.Pool({ connectionString: fixture.url, options: '-c search_path=elsewhere' });
+    onTestFinished(async () => {
+      await elsewhere.end();
+      await fixture.query('drop schema elsewhere cascade');
+    });
+    const moved = countingPool(elsewhere);
+    const store = new PgOutboxStore(moved, { claimSessions, clock, wakeup: false });
+    await enqueue('a');
+    const [row] = await store.fetchPending(10);
+    expect(moved.taken(), 'claimed on the connection that listens').toEqual([]);
+    expect(await store.markDispatched(['a'], row?.claimToken)).toEqual([]);
+    expect(await record.next()).toEqual(['retrying']);
+    expect(record.errors).toMatchObject([{ message: expect.stringContaining('another server') }]);
+    moved.taken();
+    expect(await store.fetchPending(10)).toEqual([]);
+    expect(moved.taken()).toEqual([CLAIM]);
+  });
+
+  it('but one that finds a part of it, or is asked without a token, is where it was', async () => {
+    const { store, record, prepared } = await open();
+    await enqueue('a', 'b');
+    const rows = await store.fetchPending(2);
+    await store.markDispatched(['a']);
+    expect(await store.markDispatched(['never'])).toEqual([]);
+    expect(await store.markDispatched(['b', 'never'], rows[0]?.claimToken)).toEqual(['b']);
+    expect(record.rest()).toEqual([]);
     expect(await prepared()).toMatchObject({ claims: 1 });
   });
 });

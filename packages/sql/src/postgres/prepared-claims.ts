@@ -5,7 +5,7 @@ import type { SqlExecutor, SqlRecord, SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import type { NamedQuery } from './listen-client-like.js';
 import type { ListeningConnection } from './listening-connection.js';
-import { keepPlans, seeTheSame, whatIsSeen } from './session.js';
+import { claimSettings, seeTheSame, whatIsSeen } from './session.js';
 
 /** A claim that takes longer, be it that it waits for a lock, ends the connection; the next one goes another way. */
 const CLAIM_MS = 30_000;
@@ -34,7 +34,7 @@ export class PreparedClaims implements ClaimSession {
     const [here] = await connection.ask(unnamed(whatIsSeen(table)));
     const [there] = await executor(whatIsSeen(table));
     if (!seeTheSame(here, there)) return undefined;
-    await connection.ask(unnamed(keepPlans()));
+    await connection.ask(unnamed(claimSettings()));
     return new PreparedClaims(connection, clock);
   }
 
@@ -49,6 +49,14 @@ export class PreparedClaims implements ClaimSession {
     // As a pool does with a connection on which something failed: whatever it was, a new one may be rid of it.
     this.#last = claiming.catch((error: unknown) => this.#connection.lose(error));
     return claiming;
+  }
+
+  doubt(): void {
+    this.#connection.lose(
+      new Error(
+        'nothing of a claim was found when it was settled: the connection that listens is replaced, in case that it is one to another server than those of the pool',
+      ),
+    );
   }
 
   /** No claim begins any more, and the last one is answered, unless that takes long. */

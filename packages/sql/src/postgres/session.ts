@@ -4,18 +4,20 @@ import type { TableName } from '../table-name.js';
 /**
  * For a session whose statements stay prepared. One plan is made for each, perhaps on an empty table, and kept however
  * the table grows: so it may only be the one that reads an index in its order. Without `jit`, since a server before 18
- * counts a way that is forbidden and still has to be gone as one so expensive that compiling it pays.
+ * counts a way that is forbidden and still has to be gone as one so expensive that compiling it pays. READ COMMITTED,
+ * since a claim under a stricter default would fail where it meets another instead of passing it by.
  */
-const KEPT_PLANS = [
+const CLAIM_SETTINGS = [
   ['plan_cache_mode', 'force_generic_plan'],
   ['enable_seqscan', 'off'],
   ['enable_bitmapscan', 'off'],
   ['enable_sort', 'off'],
   ['jit', 'off'],
+  ['default_transaction_isolation', 'read committed'],
 ] as const;
 
-export function keepPlans(): SqlStatement {
-  const settings = KEPT_PLANS.map(([name, value]) => `set_config('${name}', '${value}', false)`);
+export function claimSettings(): SqlStatement {
+  const settings = CLAIM_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', false)`);
   return { text: `select ${settings.join(', ')}`, values: [] };
 }
 
