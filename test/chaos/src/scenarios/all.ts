@@ -4,6 +4,7 @@ import { crowdScenarios } from './crowd.js';
 import { dataScenarios } from './data.js';
 import { editedRowsScenarios } from './edited-rows.js';
 import { killScenarios } from './kill.js';
+import { maintenanceScenarios } from './maintenance.js';
 import { mixScenarios } from './mix.js';
 import { publisherScenarios } from './publisher.js';
 import { rollOutScenarios } from './roll-out.js';
@@ -16,6 +17,7 @@ export const scenarios: readonly Scenario[] = [
   ...sweepAndMigrationScenarios,
   ...serverScenarios,
   ...crowdScenarios,
+  ...maintenanceScenarios,
   ...wireScenarios,
   ...publisherScenarios,
   ...clockScenarios,

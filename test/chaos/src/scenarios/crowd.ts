@@ -1,8 +1,8 @@
 import { type Arena, type ChildOptions, LONG_CLAIM_MS } from '../arena.js';
 import type { Scenario } from '../scenario.js';
+import { KEYS } from './under-load.js';
 
 const group = 'the server';
-const KEYS = ['k0', undefined, 'k1', undefined];
 
 /** Three producers and three workers, which get into each other's way as often as they can. */
 async function crowd(arena: Arena, options: ChildOptions): Promise<void> {

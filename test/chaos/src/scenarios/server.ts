@@ -1,38 +1,23 @@
 import { type Arena, LONG_CLAIM_MS, type Session, SHORT_CLAIM_MS } from '../arena.js';
 import type { ChaosProcess } from '../process.js';
 import type { Scenario } from '../scenario.js';
+import { KEYS, times, underLoad } from './under-load.js';
 
 const group = 'the server';
-const KEYS = ['k0', undefined, 'k1', undefined];
 const TERMINATE_ALL = `
   select count(pg_terminate_backend(pid)) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
 
-/** Producers and a worker are busy while something is done to the server, again and again. */
-async function underLoad(
-  arena: Arena,
-  what: string,
-  times: number,
-  harm: () => Promise<void>,
-): Promise<void> {
+/** With one worker. */
+async function again(arena: Arena, what: string, count: number, harm: () => Promise<unknown>): Promise<void> {
   await arena.start();
-  const producing = arena.produce(times * 20, KEYS);
-  for (let time = 1; time <= times; time++) {
-    const soFar = (time - 1) * 20;
-    await arena.until(`${soFar} were published`, async () => (await arena.delivered()) > soFar);
-    await arena.fault(what, undefined, harm);
-  }
-  await producing;
-  await arena.drained();
+  await underLoad(arena, what, times(count, harm));
 }
 
 const terminated: Scenario = {
   group,
   name: 'pg_terminate_backend of all connections',
-  run: (arena) =>
-    underLoad(arena, 'terminated', arena.isShort ? 3 : 10, async () => {
-      await arena.query(TERMINATE_ALL);
-    }),
+  run: (arena) => again(arena, 'terminated', arena.isShort ? 3 : 10, () => arena.query(TERMINATE_ALL)),
 };
 
 const restarted: Scenario = {
@@ -40,7 +25,7 @@ const restarted: Scenario = {
   name: 'immediate restart under load',
   serverSettings: {},
   run: (arena) =>
-    underLoad(arena, 'restart', arena.isShort ? 1 : 4, async () => arena.server?.restart('immediate')),
+    again(arena, 'restart', arena.isShort ? 1 : 4, async () => arena.server?.restart('immediate')),
 };
 
 /** The claim waits for a lock of ours inside the server when that goes down. */
@@ -116,9 +101,7 @@ function timedOut(setting: 'statement_timeout' | 'lock_timeout'): Scenario {
       await arena.fault(setting, undefined, () => lockedUntilTrouble(arena, worker));
       await arena.drained();
       await arena.fault(setting, undefined, async () => {
-        const producing = arena.produce(10, KEYS, 'later');
-        await lockedUntilTrouble(arena, worker);
-        await producing;
+        await Promise.all([arena.produce(10, KEYS, 'later'), lockedUntilTrouble(arena, worker)]);
       });
       await arena.drained();
     },
@@ -225,13 +208,13 @@ const listenersEnded: Scenario = {
   group,
   name: 'the connections that listen and claim are ended, again and again',
   run: (arena) =>
-    underLoad(arena, 'terminated', arena.isShort ? 3 : 10, async () => {
-      await arena.query(
+    again(arena, 'terminated', arena.isShort ? 3 : 10, () =>
+      arena.query(
         `select count(pg_terminate_backend(pid)) from pg_stat_activity
          where datname = current_database() and pid <> pg_backend_pid()
            and (query ~ 'skip locked' or query ~ '^listen')`,
-      );
-    }),
+      ),
+    ),
 };
 
 async function liveClaims(arena: Arena): Promise<number> {

@@ -1,9 +1,9 @@
 import { LONG_CLAIM_MS } from '../arena.js';
 import type { Scenario } from '../scenario.js';
 import type { Lost, StatementMatch } from '../wire-proxy.js';
+import { KEYS, times, underLoad } from './under-load.js';
 
 const group = 'the wire';
-const KEYS = ['k0', undefined, 'k1', undefined];
 
 const cut: Scenario = {
   group,
@@ -11,14 +11,9 @@ const cut: Scenario = {
   run: async (arena) => {
     const proxy = await arena.proxy();
     await arena.start({ databaseUrl: proxy.url });
-    const times = arena.isShort ? 3 : 10;
-    const producing = arena.producer('cut', arena.subject(proxy.url)).produceMany(times * 20, KEYS);
-    for (let time = 0; time < times; time++) {
-      await arena.until('some were published', async () => (await arena.delivered()) > time * 20);
-      await arena.fault('cut', undefined, async () => proxy.cut());
-    }
-    await producing;
-    await arena.drained();
+    const producer = arena.producer('cut', arena.subject(proxy.url));
+    const cutAll = async (): Promise<void> => proxy.cut();
+    await underLoad(arena, 'cut', times(arena.isShort ? 3 : 10, cutAll), producer);
   },
 };
 
