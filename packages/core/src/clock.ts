@@ -13,3 +13,16 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Whether `work` ends in time. Rejects if it does and fails. */
+export async function endsWithin(limitMs: number, work: Promise<unknown>, clock: Clock): Promise<boolean> {
+  let cancel: () => void = () => {};
+  const timeIsUp = new Promise<false>((resolve) => {
+    cancel = clock.schedule(limitMs, () => resolve(false));
+  });
+  try {
+    return await Promise.race([work.then(() => true), timeIsUp]);
+  } finally {
+    cancel();
+  }
+}

@@ -1,6 +1,8 @@
 import { BacklogWatch } from './backlog-watch.js';
+import { BatchesInFlight } from './batches-in-flight.js';
 import type { OutboxWakeup } from './capabilities.js';
 import type { ClaimedBatch } from './claimed-batch.js';
+import { endsWithin } from './clock.js';
 import { DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
 import { errorText } from './error-text.js';
 import { OutboxError } from './errors.js';
@@ -11,6 +13,7 @@ import type { DispatchSummary } from './outbox-dispatcher.js';
 import type { OutboxPublisher, PublishFunction } from './outbox-publisher.js';
 import type { OutboxSignals } from './outbox-signals.js';
 import type { OutboxStore } from './outbox-store.js';
+import { Pause } from './pause.js';
 import { type HintTime, PollPace, type PollResult } from './poll-pace.js';
 import { StoreTrouble } from './store-trouble.js';
 import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
@@ -62,7 +65,8 @@ export class OutboxWorker {
   readonly #budget: InFlightBudget;
   readonly #trouble: StoreTrouble;
   readonly #backlog: BacklogWatch | undefined;
-  readonly #inFlight = new Map<ClaimedBatch, Promise<void>>();
+  readonly #inFlight = new BatchesInFlight();
+  readonly #pause: Pause;
   #loop: Promise<void> | undefined;
   #stopping: Promise<string[]> | undefined;
   #isRunning = false;
@@ -71,13 +75,10 @@ export class OutboxWorker {
   #isFruitless = false;
   /** Batches whose end let others be claimed. */
   #endsThatFreed = 0;
-  #isPacing = false;
   /** Ids that the stop which is under way could not bring to an end. */
   #lost = new Set<string>();
   #isListening = false;
   #unsubscribe: Array<() => void | Promise<void>> = [];
-  /** Ends the wait that the loop is in. */
-  #goOn: () => void = () => {};
 
   constructor(store: OutboxStore, publisher: OutboxPublisher | PublishFunction, options: WorkerOptions = {}) {
     const { wakeup, pollIntervalMs, batchesInFlight, maxBytesInFlight, backlogThreshold, ...dispatching } =
@@ -93,6 +94,7 @@ export class OutboxWorker {
     this.signals = this.#engine.signals;
     this.#trouble = new StoreTrouble(this.signals, this.#engine.clock, this.#engine.random);
     this.#pace = new PollPace(this.#config.pollIntervalMs);
+    this.#pause = new Pause(this.#engine.clock);
     this.#budget = new InFlightBudget(this.#config.maxBytesInFlight);
     if (backlogThreshold !== undefined)
       this.#backlog = new BacklogWatch(store, this.signals, this.#engine.clock, backlogThreshold);
@@ -128,9 +130,8 @@ export class OutboxWorker {
   async health(): Promise<WorkerHealth> {
     const { calls, store } = this.#engine;
     const { lastAnswerAgeMs } = this.#trouble;
-    const rowsInFlight = [...this.#inFlight.keys()].reduce((sum, batch) => sum + batch.rowsInFlight, 0);
     const known = {
-      rowsInFlight,
+      rowsInFlight: this.#inFlight.rows,
       isListening: this.#isListening,
       ...(lastAnswerAgeMs !== undefined && { lastPollAgeMs: lastAnswerAgeMs }),
     };
@@ -153,7 +154,7 @@ export class OutboxWorker {
     while (isCurrent()) {
       const room = this.#room();
       const waitMs = room === 0 ? undefined : await this.#poll(room);
-      if (isCurrent()) await this.#wait(waitMs);
+      if (isCurrent() && waitMs !== 0) await this.#pause.begin(waitMs);
     }
   }
 
@@ -161,7 +162,7 @@ export class OutboxWorker {
   #room(): number {
     if (this.#inFlight.size >= this.#config.batchesInFlight) return 0;
     // A row that may have killed its process has this one for itself, so that it takes nobody along.
-    for (const batch of this.#inFlight.keys()) if (batch.isSuspect) return 0;
+    if (this.#inFlight.hasSuspect) return 0;
     return this.#budget.room(this.#engine.config.batchSize);
   }
 
@@ -194,8 +195,8 @@ export class OutboxWorker {
       summary = batch.run({ keepTrying: true });
       return summary;
     };
-    const before = batch.isSuspect ? [...this.#inFlight.values()] : [];
-    const done = Promise.all(before)
+    const before = batch.isSuspect ? this.#inFlight.ended() : Promise.resolve();
+    const end = before
       .then(() => this.#engine.dispatch(limit, run))
       .catch((error) => {
         for (const id of batch.unrecorded) this.#lost.add(id);
@@ -210,31 +211,16 @@ export class OutboxWorker {
         const freed = !this.#isFruitless && (batch.hasKeys || dispatched + dead < batch.rows.length);
         if (freed) this.#endsThatFreed += 1;
         takeOff();
-        this.#inFlight.delete(batch);
-        if (freed || !this.#isPacing) this.#goOn();
+        this.#inFlight.remove(batch);
+        if (freed || !this.#pause.isTimed) this.#pause.end();
       });
-    this.#inFlight.set(batch, done);
-  }
-
-  /** Until the time is up, room came free, a hint came or the worker is stopped. */
-  #wait(ms?: number): Promise<void> {
-    if (ms === 0 || !this.#isRunning) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = ms === undefined ? undefined : this.#engine.clock.schedule(ms, () => this.#goOn());
-      this.#isPacing = ms !== undefined;
-      this.#goOn = () => {
-        this.#isPacing = false;
-        this.#goOn = () => {};
-        cancel?.();
-        resolve();
-      };
-    });
+    this.#inFlight.add(batch, end);
   }
 
   #subscribe(): void {
     const onHint = (time: HintTime): void => {
       // While the store is in trouble its own waits count; while there is no room nothing can be claimed anyway.
-      if (this.#pace.hint(time) && !this.#trouble.current) this.#goOn();
+      if (this.#pace.hint(time) && !this.#trouble.current) this.#pause.end();
     };
     this.#unsubscribe = [this.#engine.store.onEnqueue(() => onHint('early'))];
     if (!this.#wakeup) return;
@@ -251,24 +237,25 @@ export class OutboxWorker {
   async #stop(graceMs: number): Promise<string[]> {
     if (!this.#isRunning) return [];
     this.#isRunning = false;
-    this.#engine.slots.close();
+    const { calls, clock, lateClaims, slots } = this.#engine;
+    slots.close();
     this.#backlog?.stop();
-    this.#goOn();
+    this.#pause.end();
     const unsubscribed = Promise.allSettled(this.#unsubscribe.map(async (end) => end()));
     const lost = new Set<string>();
     this.#lost = lost;
-    const given = [...this.#inFlight.keys()].map((batch) => batch.giveBackUnstarted(lost));
-    const quiet = Promise.all([this.#loop, unsubscribed, ...given]).then(() => this.#allDone());
-    if (!(await this.#endsWithin(quiet, graceMs))) {
+    const given = this.#inFlight.giveBackUnstarted(lost);
+    const quiet = Promise.all([this.#loop, unsubscribed, given]).then(() => this.#allDone());
+    if (!(await endsWithin(graceMs, quiet, clock))) {
       const reason = new Error(`the worker was stopped, and ${graceMs} ms of grace are over`);
-      for (const batch of this.#inFlight.keys()) for (const id of batch.abandonRunning(reason)) lost.add(id);
-      if (!(await this.#endsWithin(quiet, SETTLE_GRACE_MS)))
-        for (const batch of this.#inFlight.keys()) for (const id of batch.giveUpSettling()) lost.add(id);
+      for (const id of this.#inFlight.abandonRunning(reason)) lost.add(id);
+      if (!(await endsWithin(SETTLE_GRACE_MS, quiet, clock)))
+        for (const id of this.#inFlight.giveUpSettling()) lost.add(id);
     }
-    this.#engine.calls.giveUp(new Error('the worker was stopped'));
-    for (const id of this.#engine.lateClaims.ids) lost.add(id);
+    calls.giveUp(new Error('the worker was stopped'));
+    for (const id of lateClaims.ids) lost.add(id);
     // What timed out and goes on all the same may still have its effect.
-    for (const ids of this.#engine.slots.stragglers) for (const id of ids) lost.add(id);
+    for (const ids of slots.stragglers) for (const id of ids) lost.add(id);
     this.#isListening = false;
     const abandoned = [...lost];
     this.signals.tell('stopped', { abandoned });
@@ -276,21 +263,8 @@ export class OutboxWorker {
   }
 
   async #allDone(): Promise<void> {
-    while (this.#inFlight.size > 0) await Promise.all(this.#inFlight.values());
+    await this.#inFlight.allEnded();
     await this.#engine.lateClaims.returned();
-  }
-
-  /** Whether `work` ends in time. */
-  async #endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-    let cancel: () => void = () => {};
-    const timeIsUp = new Promise<false>((resolve) => {
-      cancel = this.#engine.clock.schedule(ms, () => resolve(false));
-    });
-    try {
-      return await Promise.race([work.then(() => true), timeIsUp]);
-    } finally {
-      cancel();
-    }
   }
 }
 
