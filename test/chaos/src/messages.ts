@@ -30,6 +30,8 @@ export interface ChildConfig {
   /** Names it in the ledger. */
   readonly name: string;
   readonly databaseUrl: string;
+  /** Where a worker on `pg` listens. Default: as its pool connects. */
+  readonly listenUrl?: string;
   readonly ledgerUrl: string;
   readonly store: StoreName;
   readonly claimTimeoutMs: number;

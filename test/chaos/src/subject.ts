@@ -27,6 +27,8 @@ export interface Subject {
 
 export interface SubjectOptions {
   readonly url: string;
+  /** Where a worker listens, and claims, if that is another way to the same database. Only of `pg`. */
+  readonly listenUrl?: string;
   readonly claimTimeoutMs?: number;
   readonly poolSize?: number;
   /** Of the pool: how long to wait for a connection. Default for ever, as `pg` has it. */
@@ -55,9 +57,13 @@ export function pgSubject(options: SubjectOptions): Subject {
   // As every application has it: without it an idle connection that breaks ends the process.
   pool.on('error', () => {});
   if (options.beforeStatement) watchStatements(pool, options.beforeStatement);
-  const { claimTimeoutMs } = options;
+  const { claimTimeoutMs, listenUrl } = options;
   return {
-    module: OutboxPgModule.forRoot({ pool, ...(claimTimeoutMs !== undefined && { claimTimeoutMs }) }),
+    module: OutboxPgModule.forRoot({
+      pool,
+      ...(claimTimeoutMs !== undefined && { claimTimeoutMs }),
+      ...(listenUrl !== undefined && { listenClient: () => new pg.Client({ connectionString: listenUrl }) }),
+    }),
     storeToken: PgOutboxStore as unknown as Subject['storeToken'],
     pool,
     transaction: (store, work) => pgTransaction(pool, store, work),

@@ -67,8 +67,8 @@ export class ListeningConnection {
     return this.#end === undefined && this.#failStep === undefined;
   }
 
-  async ask(query: NamedQuery, limitMs = STEP_MS): Promise<SqlRecord[]> {
-    return (await this.#step('an answer', limitMs, () => this.#client.query(query))).rows;
+  async ask(query: NamedQuery): Promise<SqlRecord[]> {
+    return (await this.#step('an answer', STEP_MS, () => this.#client.query(query))).rows;
   }
 
   /** Asks now and then whether the connection lives: one that was cut off without a word looks like an idle one. */

@@ -7,8 +7,6 @@ import type { NamedQuery } from './listen-client-like.js';
 import type { ListeningConnection } from './listening-connection.js';
 import { claimSettings, seeTheSame, whatIsSeen } from './session.js';
 
-/** A claim that takes longer, be it that it waits for a lock, ends the connection; the next one goes another way. */
-const CLAIM_MS = 30_000;
 /** How long the end waits for a claim: if it is cut off, nobody knows what was claimed. */
 const LAST_CLAIM_MS = 5_000;
 
@@ -45,8 +43,9 @@ export class PreparedClaims implements ClaimSession {
 
   claim(statement: SqlStatement): Promise<SqlRecord[]> | undefined {
     if (this.#hasEnded || !this.#connection.isFree) return undefined;
-    const claiming = this.#connection.ask(this.#named(statement), CLAIM_MS);
-    // As a pool does with a connection on which something failed: whatever it was, a new one may be rid of it.
+    const claiming = this.#connection.ask(this.#named(statement));
+    // As a pool does with a connection on which something failed: whatever it was, a new one may be rid of it. A claim
+    // that is not answered, be it that it waits for a lock, ends it too, and the next one goes another way.
     this.#last = claiming.catch((error: unknown) => this.#connection.lose(error));
     return claiming;
   }

@@ -21,6 +21,7 @@ const ledger = new Ledger(config.ledgerUrl);
 const subject = await openSubject(config.store, {
   url: config.databaseUrl,
   claimTimeoutMs: config.claimTimeoutMs,
+  ...(config.listenUrl !== undefined && { listenUrl: config.listenUrl }),
   ...(config.poolSize !== undefined && { poolSize: config.poolSize }),
   ...(config.connectTimeoutMs !== undefined && { connectTimeoutMs: config.connectTimeoutMs }),
   ...(config.stopAtStatement && { beforeStatement: points.beforeStatement }),

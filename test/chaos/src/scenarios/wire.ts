@@ -53,6 +53,29 @@ const halfOpen: Scenario = {
   },
 };
 
+/** A claim that it waits for is given up, and the next ones take the pool: nobody has to thaw it. */
+const listenerHalfOpen: Scenario = {
+  group,
+  name: 'a half-open connection that listens, beside a pool that works',
+  longOnly: true,
+  rules: { duplicates: 'none' },
+  run: async (arena) => {
+    const proxy = await arena.proxy();
+    const worker = await arena.start({ listenUrl: proxy.url, claimTimeoutMs: LONG_CLAIM_MS });
+    await arena.produce(10, KEYS);
+    await arena.drained();
+    await arena.fault('half-open', worker, async () => {
+      proxy.freeze();
+      await arena.produce(10, KEYS, 'meanwhile');
+      arena.calm();
+      await arena.drained();
+      proxy.thaw();
+    });
+    await arena.produce(10, KEYS, 'later');
+    await arena.drained();
+  },
+};
+
 /** What the statements of a worker look like on the wire. */
 const CLAIM = (text: string): boolean => /for update skip locked/.test(text) && /key is null/.test(text);
 const ACK = (text: string): boolean => /set dispatched_at = /.test(text);
@@ -112,6 +135,7 @@ export const wireScenarios: readonly Scenario[] = [
   cut,
   delayed,
   halfOpen,
+  listenerHalfOpen,
   ...both(cutAtBusinessCommit),
   ...both((lost) => cutAt('the claim', CLAIM, [undefined], lost)),
   ...both((lost) => cutAt('the COMMIT of a claim of keys', COMMIT_OF_KEYS, ['k0', 'k1'], lost)),
