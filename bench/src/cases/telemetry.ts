@@ -16,7 +16,7 @@ const NONE = 'no interceptor';
 const EMPTY = 'one that does nothing';
 const TELEMETRY = 'telemetry without an SDK';
 const COLUMN = 'in memory';
-const DRAINS = 5;
+const DRAINS = 15;
 
 /** What an interceptor costs. No OpenTelemetry SDK is registered here. */
 export function telemetryCase(setting: Setting): Case {
@@ -35,7 +35,7 @@ export function telemetryCase(setting: Setting): Case {
     trials: (isAsked ? lines : []).map(([line, interceptors]) => ({
       line,
       columns: [COLUMN],
-      seconds: 2,
+      seconds: 5,
       run: async () => {
         const rates: number[] = [];
         // The first drain is for the compiler.
