@@ -58,6 +58,23 @@ const SCHEMA_CHECK: Contribution<Lifecycle> = contributeFactory(
   schemaCheck,
 );
 
+/** What the store reports becomes a signal between start and stop, whether or not a worker runs. */
+const STORE_PROBLEMS: Contribution<Lifecycle> = contributeFactory(
+  Lifecycles,
+  [OutboxStore, OutboxSignals],
+  (store, signals) => {
+    let unsubscribe = (): void => {};
+    return {
+      name: 'OutboxStore problems',
+      phase: 'resource',
+      start: () => {
+        unsubscribe = store.onProblem((error) => signals.tell('storeProblem', { error }));
+      },
+      stop: () => unsubscribe(),
+    };
+  },
+);
+
 /** The worker runs unless something else drives the dispatcher. */
 const WORKER_LIFECYCLE: Contribution<Lifecycle> = contributeFactory(
   Lifecycles,
@@ -136,7 +153,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
       ),
       ...publisherProvider(publisher),
     ],
-    contributes: worker ? [SCHEMA_CHECK, WORKER_LIFECYCLE] : [SCHEMA_CHECK],
+    contributes: [STORE_PROBLEMS, SCHEMA_CHECK, ...(worker ? [WORKER_LIFECYCLE] : [])],
   };
 }
 

@@ -27,6 +27,8 @@ export interface OutboxSignalMap {
   readonly schemaProblem: SchemaProblem;
   /** The store can't be reached, or a batch could not be settled; the worker goes on trying. */
   readonly trouble: { readonly error: unknown; readonly retryInMs: number };
+  /** A problem of the store that no call reports: a lost idle connection, a lock that somebody else holds. */
+  readonly storeProblem: { readonly error: unknown };
   /** The store answers again. */
   readonly recovered: { readonly afterMs: number };
   /** Whether the worker is woken by hints. Where it is not, it polls. */

@@ -34,6 +34,7 @@ export abstract class OutboxStore {
   readonly claimTimeoutMs: number;
   protected readonly pipeline: EnqueuePipeline;
   readonly #enqueueListeners = new Set<() => void>();
+  readonly #problemListeners = new Set<(error: unknown) => void>();
 
   constructor(options: OutboxStoreOptions = {}) {
     this.claimTimeoutMs = options.claimTimeoutMs ?? DEFAULT_CLAIM_TIMEOUT_MS;
@@ -64,6 +65,17 @@ export abstract class OutboxStore {
     this.#enqueueListeners.add(listener);
     return () => {
       this.#enqueueListeners.delete(listener);
+    };
+  }
+
+  /**
+   * Registers a listener for problems that no call reports: an idle connection that was lost, a lock that somebody else
+   * holds. Returns an unsubscribe function.
+   */
+  onProblem(listener: (error: unknown) => void): () => void {
+    this.#problemListeners.add(listener);
+    return () => {
+      this.#problemListeners.delete(listener);
     };
   }
 
@@ -169,6 +181,12 @@ export abstract class OutboxStore {
 
   protected announce(ids: readonly string[]): void {
     if (ids.length > 0) for (const listener of this.#enqueueListeners) listener();
+  }
+
+  /** For stores: reports a problem to the listeners, or as a process warning where there is none. */
+  protected reportProblem(error: unknown): void {
+    if (this.#problemListeners.size === 0) process.emitWarning(errorText(error), 'OutboxWarning');
+    for (const listener of this.#problemListeners) listener(error);
   }
 
   /** Whether somebody in this process waits for what is enqueued here. */

@@ -528,3 +528,27 @@ describe('the worker of OutboxModule', () => {
     expect(await app.get(OutboxStore).count()).toMatchObject({ dead: 1, dispatched: 1 });
   });
 });
+
+describe('problems of the store', () => {
+  class LossyStore extends MemoryOutboxStore {
+    loseConnection(): void {
+      this.reportProblem(new Error('connection lost'));
+    }
+  }
+
+  test('are emitted as storeProblem between start and stop, also without a worker', async () => {
+    const store = new LossyStore();
+    const module: Module = { name: 'lossy', provides: [{ provide: OutboxStore, useValue: store }] };
+    const app = composeModules([OutboxModule.forRoot({ worker: false }), module]);
+    const emitted = vi.fn();
+    app.get(OutboxSignals).on('storeProblem', emitted);
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    await app.start();
+    store.loseConnection();
+    await app.stop();
+    store.loseConnection();
+    expect(emitted.mock.calls).toEqual([[{ error: new Error('connection lost') }]]);
+    expect(warn).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
+  });
+});

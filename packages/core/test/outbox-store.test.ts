@@ -1,5 +1,5 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { assertLimit, assertOlderThan } from '../src/outbox-store.js';
 import { openOutbox, refusal } from './outbox-fixture.js';
 
@@ -121,5 +121,33 @@ describe('arguments', () => {
     expect(() => new MemoryOutboxStore({ claimTimeoutMs: 2 ** 31 })).toThrow(
       refusal('INVALID_CONFIG', 'claimTimeoutMs'),
     );
+  });
+});
+
+describe('problems that no call reports', () => {
+  class LossyStore extends MemoryOutboxStore {
+    loseConnection(): void {
+      this.reportProblem(new Error('connection lost'));
+    }
+  }
+
+  test('reach every listener until it unsubscribes', () => {
+    const store = new LossyStore();
+    const heard: unknown[] = [];
+    const unsubscribe = store.onProblem((error) => heard.push(error));
+    const stay = vi.fn();
+    store.onProblem(stay);
+    store.loseConnection();
+    unsubscribe();
+    store.loseConnection();
+    expect(heard).toEqual([new Error('connection lost')]);
+    expect(stay).toHaveBeenCalledTimes(2);
+  });
+
+  test('become a process warning where nobody listens', () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    new LossyStore().loseConnection();
+    expect(warn).toHaveBeenCalledWith('connection lost', 'OutboxWarning');
+    warn.mockRestore();
   });
 });

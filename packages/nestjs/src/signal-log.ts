@@ -36,6 +36,9 @@ function logTroubles(signals: OutboxSignals, logger: Logger): void {
       `the outbox can't reach its table, tries again in ${retryInMs} ms: ${quoted(errorText(error))}`,
     ),
   );
+  signals.on('storeProblem', ({ error }) =>
+    logger.warn(`the outbox store reports a problem: ${quoted(errorText(error))}`),
+  );
   signals.on('recovered', ({ afterMs }) =>
     logger.log(`the outbox reaches its table again, after ${afterMs} ms`),
   );
