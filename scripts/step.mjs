@@ -27,7 +27,7 @@ export async function step(label, [command, ...args], { signal, cwd = root }) {
   process.stderr.write(`${seconds} s\n`);
 }
 
-function capture(command, args, cwd, signal) {
+export function capture(command, args, cwd, signal) {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     // A group of its own, so that an interrupt reaches what the tool has started too, and reaches it once.
