@@ -102,6 +102,11 @@ describeOnMysql('on MariaDB or MySQL', () => {
     }
   }
 
+  async function isMariadb(): Promise<boolean> {
+    const [row] = await fixture.query('select version() as version');
+    return /mariadb/i.test(String(row?.version));
+  }
+
   describe('ensure', () => {
     it('makes an empty database ready', async () => {
       await schemaOf().ensure();
@@ -116,6 +121,21 @@ describeOnMysql('on MariaDB or MySQL', () => {
       await schemaOf().ensure();
       expect(await fixture.query(made)).toEqual(before);
       expect(await fixture.query('select id, seq from outbox')).toEqual([{ id: 'kept', seq: 1 }]);
+    });
+
+    it('leaves defaults to rows that are inserted by hand: they are due at once', async () => {
+      await schemaOf().ensure();
+      await fixture.query("insert into outbox (id, topic) values ('plain', 't')");
+      await fixture.query("insert into outbox (id, topic, `key`) values ('keyed', 't', 'k')");
+      expect(
+        await fixture.query(`
+          select id, available_at between utc_timestamp(6) - interval 1 minute and utc_timestamp(6) as is_due,
+            coalesce(due_at, keyed_due_at) = available_at as is_seen
+          from outbox order by seq`),
+      ).toEqual([
+        { id: 'plain', is_due: 1, is_seen: 1 },
+        { id: 'keyed', is_due: 1, is_seen: 1 },
+      ]);
     });
 
     it('is safe when eight instances start at once on an empty database', async () => {
@@ -181,6 +201,30 @@ describeOnMysql('on MariaDB or MySQL', () => {
       await runScript(problems[0]?.fix ?? '');
       expect(await schemaOf().check()).toEqual([]);
       expect(await fixture.query('select id from outbox')).toEqual([{ id: 'kept' }]);
+    });
+
+    it('a table whose due times refuse the default of available_at is rebuilt on MySQL only', async () => {
+      await runScript(`
+        alter table outbox
+          modify due_at datetime(6) generated always as (
+            case when dispatched_at is null and dead_at is null and \`key\` is null then available_at end) stored,
+          modify keyed_due_at datetime(6) generated always as (
+            case when dispatched_at is null and dead_at is null and \`key\` is not null then available_at end) stored`);
+      const problems = await schemaOf().check();
+      expect(problems.map(({ level, problem }) => `${level}: ${problem}`)).toEqual(
+        (await isMariadb())
+          ? []
+          : ['due_at', 'keyed_due_at'].map(
+              (name) => `tuning: column ${name} makes MySQL refuse an insert without available_at`,
+            ),
+      );
+      await schemaOf().ensure();
+      expect(await schemaOf().check()).toEqual([]);
+      await fixture.query("insert into outbox (id, topic) values ('by hand', 't')");
+      expect(await fixture.query('select id from outbox order by seq')).toEqual([
+        { id: 'kept' },
+        { id: 'by hand' },
+      ]);
     });
 
     it('several damages are all named, and ensure mends all', async () => {

@@ -31,8 +31,8 @@ describeOnMysql('on MariaDB or MySQL', () => {
 
   describe('the executor of a data source', () => {
     it('gives the records of a select, and none of what has none', async () => {
-      expect(await run('select 1 as n')).toEqual([{ n: 1 }]);
       expect(await run('insert into numbers values (1)')).toEqual([]);
+      expect(await run('select n from numbers')).toEqual([{ n: 1 }]);
       expect(await run('update numbers set n = 2')).toEqual([]);
       expect(await run('delete from numbers')).toEqual([]);
       expect(await run('create table if not exists numbers (n int)')).toEqual([]);
@@ -42,8 +42,11 @@ describeOnMysql('on MariaDB or MySQL', () => {
       const level = `select trx_isolation_level as level from information_schema.innodb_trx where trx_mysql_thread_id = connection_id()`;
       expect(await run('insert into numbers values (1)', level)).toEqual([{ level: 'READ COMMITTED' }]);
       expect(await fixture.query('select n from numbers')).toEqual([{ n: 1 }]);
-      const [inherited] = await run(`show variables like 'tx_isolation'`);
-      expect(inherited).toMatchObject({ Value: 'REPEATABLE-READ' });
+      // MySQL has only the second name, MariaDB before 11.1 only the first.
+      const inherited = await run(
+        `show variables where variable_name in ('tx_isolation', 'transaction_isolation')`,
+      );
+      expect(inherited[0]).toMatchObject({ Value: 'REPEATABLE-READ' });
     });
 
     it('undoes all of several statements when one fails, and the connection can be used again', async () => {
@@ -57,7 +60,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       const error = await run('insert into numbers values (1)', 'kill connection_id()').catch(
         (caught: Error) => caught,
       );
-      expect(String(error)).toMatch(/Connection was killed|closed|lost/i);
+      expect(String(error)).toMatch(/Connection was killed|execution was interrupted|closed|lost/i);
       expect(await run('select count(*) as n from numbers')).toMatchObject([{ n: expect.anything() }]);
       expect(await fixture.query('select n from numbers')).toEqual([]);
     });

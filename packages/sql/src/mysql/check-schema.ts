@@ -8,6 +8,7 @@ import {
   checkDefinition,
   columnDefinition,
   createStatements,
+  DUE_TIME,
   EXACT_COLLATIONS,
   INDEXES,
   type IndexSpec,
@@ -51,7 +52,8 @@ function describeColumns(table: TableName): SqlStatement {
   return {
     text: `
       select column_name as name, column_type as type, is_nullable as nullable, collation_name as collation,
-        column_default as value, extra as extra
+        column_default as value, extra as extra, generation_expression as expression,
+        version() like '%MariaDB%' as on_mariadb
       from information_schema.columns
       where table_schema = coalesce(?, database()) and table_name = ?`,
     values: [table.schema ?? null, table.table],
@@ -93,8 +95,8 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
   const column = columns.find(({ name }) => name === spec.name);
   if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
   const problem = columnProblem(spec, column);
-  if (problem === undefined) return [];
   const modify = `alter table ${table} modify ${columnDefinition(spec)}`;
+  if (problem === undefined) return refusesDefault(spec, column) ? [tuning(refusal(spec), [modify])] : [];
   const isZoned = String(column.type).startsWith('timestamp');
   return [required(`column ${spec.name} ${problem}`, isZoned ? inUtc(modify) : [modify])];
 }
@@ -113,6 +115,16 @@ function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined 
   if (spec.generated && !/generated/i.test(String(column.extra))) return 'is not generated';
   if (spec.notNull && column.nullable === 'YES') return 'may be null';
   return undefined;
+}
+
+/** As version 1 was first made: harmless on MariaDB, which evaluates all defaults first. */
+function refusesDefault(spec: ColumnSpec, column: SqlRecord): boolean {
+  const isDueTime = spec.generated?.includes(DUE_TIME) ?? false;
+  return isDueTime && Number(column.on_mariadb) === 0 && !/greatest/i.test(String(column.expression));
+}
+
+function refusal({ name }: ColumnSpec): string {
+  return `column ${name} makes MySQL refuse an insert without available_at`;
 }
 
 /** Whole numbers come with a display width from one server and without from the other. */
@@ -179,4 +191,8 @@ function checkDifferences(table: TableName, checks: readonly SqlRecord[]): Diffe
 
 function required(problem: string, statements: readonly string[]): Difference {
   return { level: 'required', problem, statements };
+}
+
+function tuning(problem: string, statements: readonly string[]): Difference {
+  return { level: 'tuning', problem, statements };
 }

@@ -21,6 +21,12 @@ export interface ColumnSpec {
 /** By the server's UTC clock: a TIMESTAMP would follow the zone of the session. */
 const TIME = 'datetime(6)';
 
+/**
+ * MySQL computes generated columns twice: before it evaluates a default that is an expression, and again after it.
+ * The first time `available_at` is still the zero date, which MySQL refuses to store.
+ */
+export const DUE_TIME = "greatest(available_at, timestamp'1000-01-01 00:00:00')";
+
 export const COLUMNS: readonly ColumnSpec[] = [
   { name: 'id', type: 'varchar(36)', isExact: true, notNull: true },
   { name: 'topic', type: 'varchar(255)', isExact: true, notNull: true },
@@ -42,11 +48,11 @@ export const COLUMNS: readonly ColumnSpec[] = [
   { name: 'max_attempts', type: 'int' },
   { name: 'backoff', type: 'longtext' },
   // In place of partial indexes, which the server has not: null, and so out of the way, on all other rows.
-  { name: 'due_at', type: TIME, generated: `case when ${PENDING} and \`key\` is null then available_at end` },
+  { name: 'due_at', type: TIME, generated: `case when ${PENDING} and \`key\` is null then ${DUE_TIME} end` },
   {
     name: 'keyed_due_at',
     type: TIME,
-    generated: `case when ${PENDING} and \`key\` is not null then available_at end`,
+    generated: `case when ${PENDING} and \`key\` is not null then ${DUE_TIME} end`,
   },
   {
     name: 'pending_key',
@@ -166,8 +172,8 @@ export function unlockSchema(table: TableName): SqlStatement {
   return { text: `select release_lock(${LOCK_NAME})`, values: lockValues(table) };
 }
 
-/** Of the whole server, and 64 characters at the most. */
-const LOCK_NAME = "concat('postcommit_', sha1(concat(coalesce(?, database()), '.', ?)))";
+/** Unique on the whole server, in at most 64 characters. MySQL 9.7 keeps `sha1` and `md5` in an optional component. */
+const LOCK_NAME = "concat('postcommit_', left(sha2(concat(coalesce(?, database()), '.', ?), 256), 40))";
 
 function lockValues({ schema, table }: TableName): unknown[] {
   return [schema ?? null, table];
