@@ -24,6 +24,7 @@ const pages: Readonly<Record<string, string>> = {
   'docs/guides/scheduling.md': '',
   'docs/operations/schema.md': '',
   'docs/operations/dead-letters.md': '',
+  'docs/operations/replication.md': "await pool.query('select 1'); await pool.end();",
   'docs/operations/retention.md': '',
   'docs/operations/tuning.md': '',
 };

@@ -61,6 +61,7 @@ describe('the SQL on every page', () => {
   const elsewhere: Readonly<Record<string, string>> = {
     'docs/guides/from-a-status-column.md': 'packages/nestjs/test/status-column.test.ts',
     'docs/operations/monitoring.md': 'test/monitoring.test.ts',
+    'docs/operations/replication.md': 'test/replication.test.ts',
   };
   const statements = pages
     .flatMap(blocksOf)

@@ -48,6 +48,7 @@ export function sidebar(): Item[] {
       page('Tuning', '/operations/tuning'),
       page('Telemetry and dashboards', '/operations/telemetry'),
       page('Faults and what they do', '/operations/faults'),
+      page('Replication, failover and connections', '/operations/replication'),
       page('Runbook', '/operations/runbook'),
       page('What a message costs', '/operations/costs'),
       page('Performance', '/performance'),

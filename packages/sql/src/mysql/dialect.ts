@@ -12,7 +12,7 @@ import { processed } from './processed.js';
 import { createStatements, lockSchema, schemaTitle, unlockSchema } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
 
-/** MariaDB 10.6 and MySQL 8, or newer; tested on MariaDB 10.11. */
+/** MariaDB 10.6 and MySQL 8.0.17, or newer; tested on MariaDB 10.11 and MySQL 9.7. */
 export const mysql = {
   name: 'mysql',
   // Not REPEATABLE READ, the default: its locks reach into the gaps between rows, where producers insert.
