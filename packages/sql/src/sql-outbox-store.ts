@@ -132,7 +132,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return {
       pending: Number(record?.pending),
       due: Number(record?.due),
-      oldestPendingAgeMs: Number(record?.oldest_age_ms),
+      oldestPendingAgeMs: Math.round(Number(record?.oldest_age_ms)),
     };
   }
 
