@@ -89,6 +89,7 @@ export function defaultsOfCode(): Readonly<Record<string, Defaults>> {
       'retry.backoff': nest.retry.backoff.type,
       'retry.initialDelay': nest.retry.backoff.delayMs,
       stuckThreshold: nest.claimTimeoutMs,
+      onNoListener: nest.onNoListener,
       shutdownGraceMs: graceMs,
     },
     registerOutboxCommands: {

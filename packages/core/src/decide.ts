@@ -30,10 +30,13 @@ export function decide(
   random: Random = Math.random,
 ): Decision {
   const { permanent, deadReason } = fieldsOf(error);
-  if (permanent === true)
-    return { kind: 'dead', reason: isDeadReason(deadReason) ? deadReason : 'permanent' };
+  const dead = (reason: DeadReason): Decision => ({
+    kind: 'dead',
+    reason: isDeadReason(deadReason) ? deadReason : reason,
+  });
+  if (permanent === true) return dead('permanent');
   const attempts = row.attempts + 1;
-  if (attempts >= (row.retry.maxAttempts ?? policy.maxAttempts)) return { kind: 'dead', reason: 'exhausted' };
+  if (attempts >= (row.retry.maxAttempts ?? policy.maxAttempts)) return dead('exhausted');
   const delayMs = configuredDelayMs(row.retry.backoff ?? policy.backoff, attempts, error, row, random);
   return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastDelayMs(error))) };
 }

@@ -83,7 +83,7 @@ export { stateOf } from './outbox-row.js';
 export type { OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
 export { OutboxSignals } from './outbox-signals.js';
 // Stores
-export type { OutboxStoreOptions } from './outbox-store.js';
+export type { OutboxStoreOptions, PurgeCut } from './outbox-store.js';
 export {
   assertLimit,
   assertOlderThan,

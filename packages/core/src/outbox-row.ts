@@ -89,7 +89,7 @@ export interface OutboxBacklog {
   readonly pending: number;
   /** Those of them that are due, likewise: what a dispatcher has still to do. */
   readonly due: number;
-  /** How long the row that waits longest has been due, by the database's clock; 0 when none is due. */
+  /** How long the row that waits longest has been due, in whole milliseconds by the database's clock; 0 when none is due. */
   readonly oldestPendingAgeMs: number;
 }
 

@@ -20,6 +20,9 @@ export interface OutboxStoreOptions {
   readonly pipeline?: EnqueuePipeline;
 }
 
+/** What a purge deletes: what ended before a time or is of an age by the database's clock, or all but the latest. */
+export type PurgeCut = Date | { readonly ageMs: number } | { readonly keepLatest: number };
+
 const DEFAULT_CLAIM_TIMEOUT_MS = 5 * 60_000;
 
 /**
@@ -164,17 +167,14 @@ export abstract class OutboxStore {
   /** Makes a pending row `dead: cancelled`. A publish in flight may finish, but its ack changes nothing. */
   abstract cancel(id: string): Promise<boolean>;
 
-  /** Deletes dispatched rows that are older, page by page; of one topic, if it is named. An age is by the database's clock. */
-  abstract purgeDispatched(
-    olderThan: Date | { readonly ageMs: number },
-    filter?: Pick<RowFilter, 'topic'>,
-  ): Promise<number>;
+  /**
+   * Deletes dispatched rows that are older, page by page; of one topic, if it is named. `keepLatest` leaves exactly so
+   * many, the first ones in the order of `peek`. Returns how many were deleted.
+   */
+  abstract purgeDispatched(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number>;
 
   /** Deletes dead rows that died longer ago, likewise. Nothing calls it unless an age for dead rows is configured. */
-  abstract purgeDead(
-    olderThan: Date | { readonly ageMs: number },
-    filter?: Pick<RowFilter, 'topic'>,
-  ): Promise<number>;
+  abstract purgeDead(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number>;
 
   /** Writes checked rows, all or none; a duplicate id is `DUPLICATE_ID`. */
   protected abstract insert(rows: readonly NewRow[]): Promise<void>;
@@ -233,13 +233,19 @@ function assertDelay(delayMs: number): void {
 }
 
 /** For stores: refuses a bad argument of `purgeDispatched` or `purgeDead`, before anything is sent. */
-export function assertOlderThan(olderThan: Date | { readonly ageMs: number }): void {
-  const valid =
-    olderThan instanceof Date
-      ? !Number.isNaN(olderThan.getTime())
-      : olderThan?.ageMs >= 0 && Number.isFinite(olderThan.ageMs);
-  if (!valid)
-    throw new OutboxError('INVALID_ARGUMENT', 'olderThan must be a valid Date or { ageMs } of 0 or more');
+export function assertOlderThan(olderThan: PurgeCut): void {
+  if (isPurgeCut(olderThan)) return;
+  throw new OutboxError(
+    'INVALID_ARGUMENT',
+    'olderThan must be a valid Date, { ageMs } of 0 or more, or { keepLatest }, a whole number from 0',
+  );
+}
+
+function isPurgeCut(cut: PurgeCut): boolean {
+  if (cut instanceof Date) return !Number.isNaN(cut.getTime());
+  if (typeof cut !== 'object' || cut === null) return false;
+  if ('keepLatest' in cut) return Number.isSafeInteger(cut.keepLatest) && cut.keepLatest >= 0;
+  return cut.ageMs >= 0 && Number.isFinite(cut.ageMs);
 }
 
 /** For stores: refuses a bad limit, before anything is sent. */

@@ -27,14 +27,13 @@ export class StoreTrouble {
 
   /** Undefined before the first answer. */
   get lastAnswerAgeMs(): number | undefined {
-    return this.#lastAnswerMs === undefined ? undefined : this.#clock.monotonicMs() - this.#lastAnswerMs;
+    return this.#lastAnswerMs === undefined ? undefined : this.#msSince(this.#lastAnswerMs);
   }
 
   answered(): void {
-    const nowMs = this.#clock.monotonicMs();
-    this.#lastAnswerMs = nowMs;
+    this.#lastAnswerMs = this.#clock.monotonicMs();
     if (!this.#current) return;
-    const afterMs = nowMs - this.#current.sinceMs;
+    const afterMs = this.#msSince(this.#current.sinceMs);
     this.#current = undefined;
     this.#signals.tell('recovered', { afterMs });
   }
@@ -47,5 +46,10 @@ export class StoreTrouble {
     const retryInMs = Math.ceil(longestMs * (0.5 + this.#random() / 2));
     this.#signals.tell('trouble', { error, retryInMs });
     return retryInMs;
+  }
+
+  /** Whole milliseconds: people read them. */
+  #msSince(monotonicMs: number): number {
+    return Math.round(this.#clock.monotonicMs() - monotonicMs);
   }
 }

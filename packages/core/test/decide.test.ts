@@ -97,6 +97,19 @@ describe('decide', () => {
     });
   });
 
+  test('the last attempt dies of what its error names', () => {
+    const noListener = { deadReason: 'no-listener', retryAfterMs: 5 };
+    expect(decide(noListener, rowWith(), UNLIMITED)).toEqual({ kind: 'retry', delayMs: 5 });
+    expect(decide(noListener, rowWith(), { maxAttempts: 1 })).toEqual({
+      kind: 'dead',
+      reason: 'no-listener',
+    });
+    expect(decide({ deadReason: 'tired' }, rowWith(), { maxAttempts: 1 })).toEqual({
+      kind: 'dead',
+      reason: 'exhausted',
+    });
+  });
+
   test('a permanent error is death at once', () => {
     expect(decide(new PermanentError('never'), rowWith(), UNLIMITED)).toEqual({
       kind: 'dead',

@@ -36,7 +36,7 @@ export class OutboxComposition {
   constructor(options: OutboxModuleOptions, { lookup, discover }: NestSide) {
     this.#given = options;
     this.options = resolveOptions(options);
-    this.#handlers = new OutboxHandlers(discover);
+    this.#handlers = new OutboxHandlers(discover, this.options.onNoListener);
     this.#lookup = lookup;
     this.app = composeModules(this.#modules());
   }

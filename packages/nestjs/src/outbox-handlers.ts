@@ -1,19 +1,28 @@
-import { OutboxPublisher, type OutboxRow, PermanentError, type PublishContext } from '@postcommit/core';
-import { type Listener, MemoryEventBus, OutboxEventsPublisher } from '@postcommit/publisher-events';
+import { OutboxPublisher, type OutboxRow, type PublishContext } from '@postcommit/core';
+import {
+  type Listener,
+  MemoryEventBus,
+  NoListenerError,
+  type NoListenerPolicy,
+  OutboxEventsPublisher,
+} from '@postcommit/publisher-events';
 
 /**
  * Publishes to the `@OnOutboxEvent` methods of this process: all that match run, and the event is SENT when all
- * succeeded. One that nobody handles is FAILED at once.
+ * succeeded. `onNoListener` decides about one that nobody handles.
  */
 export class OutboxHandlers extends OutboxPublisher {
   readonly #discover: () => readonly Listener[];
   readonly #bus = new MemoryEventBus();
-  readonly #events = new OutboxEventsPublisher(this.#bus);
+  readonly #events: OutboxEventsPublisher;
+  readonly #onNoListener: NoListenerPolicy;
   #handlers: readonly Listener[] | undefined;
 
-  constructor(discover: () => readonly Listener[]) {
+  constructor(discover: () => readonly Listener[], onNoListener: NoListenerPolicy) {
     super();
     this.#discover = discover;
+    this.#onNoListener = onNoListener;
+    this.#events = new OutboxEventsPublisher(this.#bus, { onNoListener });
   }
 
   /** Finds the handlers, once: at the start, or else when a command dispatches without one. */
@@ -26,12 +35,15 @@ export class OutboxHandlers extends OutboxPublisher {
   }
 
   async publish(row: OutboxRow, context: PublishContext): Promise<void> {
-    if (!this.find().some((handler) => handler.accepts(row))) throw noHandler(row);
-    await this.#events.publish(row, context);
+    if (this.find().some((handler) => handler.accepts(row))) return this.#events.publish(row, context);
+    if (this.#onNoListener === 'complete') return;
+    throw new NoListenerError(problemOf(row, this.#onNoListener), row, this.#onNoListener);
   }
 }
 
-function noHandler({ topic }: OutboxRow): PermanentError {
-  const problem = `no handler for event type '${topic}'; add a provider with @OnOutboxEvent('${topic}') and requeue the row`;
-  return new PermanentError(problem, { reason: 'no-listener' });
+function problemOf({ topic }: OutboxRow, policy: NoListenerPolicy): string {
+  const decorator = `@OnOutboxEvent('${topic}')`;
+  if (policy === 'release')
+    return `no handler for event type '${topic}' in this process; released for one with ${decorator}`;
+  return `no handler for event type '${topic}'; add a provider with ${decorator} and requeue the row`;
 }

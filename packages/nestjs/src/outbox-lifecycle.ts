@@ -3,27 +3,33 @@ import { OutboxSignals } from '@postcommit/core';
 import type { OutboxComposition } from './outbox-composition.js';
 import { logSignals } from './signal-log.js';
 
+export interface LifecycleOptions {
+  readonly shutdownGraceMs: number | undefined;
+  /** Each command opens and closes what it needs. */
+  readonly startsNothing: boolean;
+}
+
 /**
  * Starts the outbox when every provider is ready, and stops it before connections are closed: those of a provider
  * that closes them in `onApplicationShutdown`.
  */
 export class OutboxLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #composition: OutboxComposition;
-  readonly #shutdownGraceMs: number | undefined;
+  readonly #options: LifecycleOptions;
 
-  constructor(composition: OutboxComposition, shutdownGraceMs: number | undefined) {
+  constructor(composition: OutboxComposition, options: LifecycleOptions) {
     this.#composition = composition;
-    this.#shutdownGraceMs = shutdownGraceMs;
+    this.#options = options;
     logSignals(composition.app.get(OutboxSignals), new Logger('OutboxModule'));
   }
 
   async onApplicationBootstrap(): Promise<void> {
     this.#composition.assertReady();
-    await this.#composition.app.start();
+    if (!this.#options.startsNothing) await this.#composition.app.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    const graceMs = this.#shutdownGraceMs;
+    const { shutdownGraceMs: graceMs } = this.#options;
     await this.#composition.app.stop(graceMs === undefined ? {} : { graceMs });
   }
 }

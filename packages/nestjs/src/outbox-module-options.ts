@@ -7,6 +7,7 @@ import type {
   Token,
   TransactionalOutboxStore,
 } from '@postcommit/core';
+import type { NoListenerPolicy } from '@postcommit/publisher-events';
 import type { PrismaClientLike } from '@postcommit/store-prisma';
 
 export interface PollingOptions {
@@ -67,6 +68,12 @@ export interface OutboxModuleOptions extends Passed {
   readonly publisher?: PublisherSource | undefined;
   /** Another word for `publisher`. */
   readonly transport?: PublisherSource | undefined;
+  /**
+   * What becomes of an event that no `@OnOutboxEvent` method of this process handles: `dead`, FAILED at once; `release`,
+   * which counts a try and leaves it to another instance, after 5 s at first, then 10, 20, up to 300 s, FAILED after
+   * `maxRetries`; `complete`, SENT. Default `dead`; `release` is for rolling deployments.
+   */
+  readonly onNoListener?: NoListenerPolicy | undefined;
   /** How long handlers may take to end when the application shuts down. Default 10,000. */
   readonly shutdownGraceMs?: number | undefined;
   /** Further modules of this family, telemetry for one. */

@@ -4,9 +4,11 @@ import {
   type DynamicModule,
   Module as NestModule,
   type Provider,
+  type Type,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, ModuleRef } from '@nestjs/core';
 import { OutboxModule as CoreModule, type Module, OutboxStore, type Token } from '@postcommit/core';
+import { COMMANDS_ONLY, commandsOnly } from './commands-only.js';
 import { discoverHandlers } from './handler-discovery.js';
 import { lookupIn, type NestLookup } from './nest-lookup.js';
 import { OUTBOX_APP } from './outbox-app.js';
@@ -54,6 +56,18 @@ export class OutboxModule extends ConfigurableModuleClass {
       ...tokens,
     ]);
   }
+
+  /**
+   * Wraps the module of your application for a program that runs commands: the outbox starts nothing, neither its worker
+   * nor the check of its table, so that every command works on an empty database and before an upgrade.
+   *
+   * @example
+   * const app = await NestFactory.createApplicationContext(OutboxModule.forCommands(AppModule));
+   * registerOutboxCommands(program, app.get(OUTBOX_APP));
+   */
+  static forCommands(appModule: Type | DynamicModule): DynamicModule {
+    return commandsOnly(appModule);
+  }
 }
 // Called, not written as a decorator: it needs nothing of the compiler then.
 NestModule({})(OutboxModule);
@@ -74,9 +88,12 @@ function withProviders(
     fromComposition(OutboxHealthIndicator, (composition) => new OutboxHealthIndicator(composition)),
     {
       provide: OutboxLifecycle,
-      inject: [OutboxComposition, MODULE_OPTIONS_TOKEN],
-      useFactory: (composition: OutboxComposition, { shutdownGraceMs }: OutboxModuleOptions) =>
-        new OutboxLifecycle(composition, shutdownGraceMs),
+      inject: [OutboxComposition, MODULE_OPTIONS_TOKEN, { token: COMMANDS_ONLY, optional: true }],
+      useFactory: (
+        composition: OutboxComposition,
+        { shutdownGraceMs }: OutboxModuleOptions,
+        startsNothing = false,
+      ) => new OutboxLifecycle(composition, { shutdownGraceMs, startsNothing }),
     },
   ];
   return {

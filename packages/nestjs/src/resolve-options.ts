@@ -1,4 +1,5 @@
 import { type BackoffOptions, type OutboxModuleOptions as CoreOptions, OutboxError } from '@postcommit/core';
+import type { NoListenerPolicy } from '@postcommit/publisher-events';
 import type { OutboxModuleOptions, PublisherSource } from './outbox-module-options.js';
 
 /** The policy that goes with every event. */
@@ -14,6 +15,7 @@ export interface ResolvedOptions {
   readonly claimTimeoutMs: number;
   readonly isPolling: boolean;
   readonly publisher: PublisherSource | undefined;
+  readonly onNoListener: NoListenerPolicy;
 }
 
 /** A publish may last two thirds of a claim: the rest is for one heartbeat. */
@@ -22,9 +24,11 @@ const DEFAULT_PUBLISH_TIMEOUT_MS = 30_000;
 
 /** Refuses nonsense in the words in which it was written. */
 export function resolveOptions(options: OutboxModuleOptions): ResolvedOptions {
-  const { polling = {}, stuckThreshold, transport, publisher = transport } = options;
+  const { polling = {}, stuckThreshold, transport, publisher = transport, onNoListener } = options;
   if (transport !== undefined && publisher !== transport)
     throw invalid('transport and publisher mean the same: give one of them');
+  if (onNoListener !== undefined && publisher !== undefined)
+    throw invalid('onNoListener is for @OnOutboxEvent methods; with publisher or transport there are none');
   const { enabled: isPolling = true, interval = 5_000, batchSize = 100 } = polling;
   assertNumber('polling.interval', interval, 1);
   assertWhole('polling.batchSize', batchSize);
@@ -36,6 +40,7 @@ export function resolveOptions(options: OutboxModuleOptions): ResolvedOptions {
     claimTimeoutMs: stuckThreshold ?? 300_000,
     isPolling,
     publisher,
+    onNoListener: onNoListener ?? 'dead',
   };
 }
 

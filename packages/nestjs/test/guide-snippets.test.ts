@@ -105,12 +105,27 @@ it('a broker for some events', async () => {
   expect(handled).toEqual(['kafka: p1', 'here: o1']);
 });
 
+it('rolling deployments', async () => {
+  process.env.DATABASE_URL = fixture.url;
+
+  // #region rolling
+  const outbox = OutboxModule.forRoot({ prisma: PrismaService, onNoListener: 'release' });
+  // #endregion
+
+  const nest = await openContext({ imports: [outbox], providers: [PrismaService, Orders] });
+  await nest
+    .get(PrismaService)
+    .$transaction((tx) => nest.get(OutboxEmitter).emit(tx, { topic: 'invoice.sent', payload: 1 }));
+  await vi.waitUntil(async () => (await nest.get(OutboxStore).peek({}, 1))[0]?.attempts === 1, eventually);
+  expect(await nest.get(OutboxStore).count()).toMatchObject({ pending: 1, dead: 0 });
+});
+
 it('health', async () => {
   process.env.DATABASE_URL = fixture.url;
   const outbox = OutboxModule.forRoot({ prisma: PrismaService });
   const nest = await openContext({ imports: [outbox], providers: [PrismaService] });
 
-  /** As `HealthCheckService` of terminus 11 calls its indicators. */
+  /** As `HealthCheckService` of terminus calls its indicators. */
   class Terminus {
     async check(
       indicators: (() => PromiseLike<Record<string, { status: 'up' | 'down' }>>)[],

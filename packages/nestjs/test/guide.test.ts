@@ -32,9 +32,7 @@ describe('the guide', () => {
     shop.signal('SIGTERM');
     expect(await shop.ended()).toBe('SIGTERM');
 
-    const stats = new NestProcess('./guide-app/cli.ts', { ...environment, OUTBOX_POLLING: 'false' }, [
-      'outbox:stats',
-    ]);
+    const stats = new NestProcess('./guide-app/cli.ts', environment, ['outbox:stats']);
     expect(await stats.says(/^outbox:stats (.*)/)).toBe('pending=0 dispatched=1 dead=0 total=1');
     expect(await stats.ended()).toBe(0);
   });

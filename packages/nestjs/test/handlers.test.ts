@@ -2,7 +2,7 @@ import { Controller, Inject, Injectable, type Provider, Scope } from '@nestjs/co
 import { type OutboxRow, PermanentError } from '@postcommit/core';
 import { OnOutboxEvent, type OutboxEventContext } from '@postcommit/nestjs';
 import { describe, expect, it } from 'vitest';
-import { MemoryNest, nestModule } from './nest-app.js';
+import { LogLines, MemoryNest, nestModule } from './nest-app.js';
 
 class OrderCreatedEvent {
   static readonly eventType = 'order.created';
@@ -195,6 +195,41 @@ describe('an event', () => {
       deadReason: 'no-listener',
       lastError: expect.stringContaining("no handler for event type 'invoice.sent'"),
     } satisfies Partial<OutboxRow>);
+  });
+});
+
+describe('an event that nobody handles, with onNoListener', () => {
+  const unknown = { topic: 'invoice.sent', payload: 'secret' };
+
+  it('release: comes again after a wait, and is dead after maxRetries', async () => {
+    const log = new LogLines();
+    const nest = await MemoryNest.open([], { onNoListener: 'release', retry: { maxRetries: 2 } }, log);
+    const id = await nest.emit(unknown);
+    expect(await nest.dispatch()).toMatchObject({ failed: 1, dead: 0 });
+    expect(log.lines).toContain(
+      `warn event ${id} of type "invoice.sent" failed, tried again in 5000 ms: ` +
+        `"no handler for event type 'invoice.sent' in this process; released for one with @OnOutboxEvent('invoice.sent')"`,
+    );
+    await nest.clock.advance(5_000);
+    expect(await nest.dispatch()).toMatchObject({ dead: 1 });
+    expect(await nest.row()).toMatchObject({ deadReason: 'no-listener', attempts: 2 });
+    expect(log.lines.join(), 'never a payload').not.toContain('secret');
+  });
+
+  it('complete: is SENT', async () => {
+    const nest = await MemoryNest.open([], { onNoListener: 'complete' });
+    await nest.emit(unknown);
+    expect(await nest.dispatch()).toMatchObject({ dispatched: 1 });
+  });
+
+  it.each([
+    [
+      { onNoListener: 'ignore' as never },
+      "onNoListener must be 'dead', 'release' or 'complete', not \"ignore\"",
+    ],
+    [{ onNoListener: 'release' as const, transport: async () => {} }, 'onNoListener is for @OnOutboxEvent'],
+  ])('%o is refused', async (options, message) => {
+    await expect(MemoryNest.open([], options)).rejects.toThrow(message);
   });
 });
 

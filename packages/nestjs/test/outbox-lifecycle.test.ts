@@ -1,10 +1,10 @@
-import { OutboxStore, OutboxWorker } from '@postcommit/core';
+import { Lifecycles, type Module, OutboxDispatcher, OutboxStore, OutboxWorker } from '@postcommit/core';
 import { OnOutboxEvent, OutboxModule } from '@postcommit/nestjs';
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, it, vi } from 'vitest';
 import { usePostgres } from '../../sql/test/postgres-fixture.js';
 import { PrismaService } from './guide-app/prisma.service.js';
-import { LogLines, openContext } from './nest-app.js';
+import { LogLines, nestModule, openContext } from './nest-app.js';
 
 const fixture = usePostgres();
 
@@ -55,6 +55,34 @@ describe('the worker', () => {
       imports: [OutboxModule.forRoot({ store, polling: { enabled: false } })],
     });
     expect(await nest.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });
+  });
+
+  it('does not run in an application for commands, wherever the outbox is imported', async () => {
+    const store = new MemoryOutboxStore();
+    const starts: string[] = [];
+    const watched: Module = {
+      name: 'watched',
+      contributes: [
+        {
+          pool: Lifecycles,
+          useValue: {
+            name: 'watched',
+            phase: 'resource',
+            start: () => void starts.push('start'),
+            stop: () => {},
+          },
+        },
+      ],
+    };
+    const outbox = OutboxModule.forRootAsync({ useFactory: () => ({ store }), modules: [watched] });
+    const app = nestModule({ imports: [nestModule({ imports: [outbox] }, 'Inner')], providers: [Gate] });
+    const nest = await openContext({ imports: [OutboxModule.forCommands(app)] });
+    expect(await nest.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });
+    expect(starts, 'each command opens what it needs').toEqual([]);
+    const [id] = await store.enqueue(entry);
+    nest.get(Gate).end();
+    expect(await nest.get(OutboxDispatcher).dispatchPending()).toMatchObject({ dispatched: 1 });
+    expect(await store.peek({ state: 'dispatched' }, 10)).toMatchObject([{ id }]);
   });
 
   it('waits at the close for what is being handled', async () => {

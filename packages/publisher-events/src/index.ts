@@ -10,6 +10,8 @@ export type { Heard, ListenerOptions } from './listener-options.js';
 export { ListenersFailedError } from './listeners-failed-error.js';
 export { listenersOf } from './listeners-of.js';
 export { MemoryEventBus } from './memory-event-bus.js';
+export type { NoListenerPolicy } from './no-listener-error.js';
+export { NoListenerError } from './no-listener-error.js';
 export type { OnEventDecorator } from './on-event.js';
 export { OnEvent, onEvent } from './on-event.js';
 export { OutboxEvent } from './outbox-event.js';

@@ -1,4 +1,4 @@
-import { PermanentError, TransientError } from '@postcommit/core';
+import { OutboxDispatcher, PermanentError, TransientError } from '@postcommit/core';
 import {
   EventSubscriptions,
   type Listener,
@@ -158,6 +158,48 @@ describe('a row that no listener hears', () => {
     expect(await dispatcher().dispatchPending()).toMatchObject({ dispatched: 1 });
   });
 
+  test("waits with onNoListener: 'release', each time longer, for an instance that has one", async () => {
+    const { clock, store, dispatcher, row } = open([], { onNoListener: 'release' });
+    await store.enqueue(paid);
+    const old = dispatcher();
+    for (const waitMs of [5_000, 10_000, 20_000]) {
+      expect(await old.dispatchPending()).toMatchObject({ failed: 1, dead: 0 });
+      await clock.advance(waitMs - 1);
+      expect(await old.dispatchPending()).toMatchObject({ fetched: 0 });
+      await clock.advance(1);
+    }
+    expect(await row()).toMatchObject({
+      attempts: 3,
+      lastError: expect.stringContaining("no listener for topic 'order.paid' in this process"),
+    });
+    const heard: unknown[] = [];
+    const listener = onEvent(OutboxEvent, ({ id }) => heard.push(id), { name: 'new' });
+    const subscriptions = new EventSubscriptions(new MemoryEventBus(), [listener]);
+    const next = new OutboxDispatcher(store, new OutboxEventsPublisher(subscriptions), { clock });
+    expect(await next.dispatchPending()).toMatchObject({ dispatched: 1 });
+    expect(heard).toEqual([(await row()).id]);
+  });
+
+  test('waits as long as its own backoff where that is longer, but never longer than 5 minutes else', async () => {
+    const { clock, store, dispatcher } = open([], { onNoListener: 'release' });
+    await store.enqueue({ ...paid, retry: { backoff: { type: 'fixed', delayMs: 60_000 } } });
+    for (const waitMs of [60_000, 60_000, 60_000, 60_000, 80_000, 160_000, 300_000, 300_000]) {
+      expect(await dispatcher().dispatchPending()).toMatchObject({ failed: 1 });
+      await clock.advance(waitMs - 1);
+      expect(await dispatcher().dispatchPending()).toMatchObject({ fetched: 0 });
+      await clock.advance(1);
+    }
+  });
+
+  test("is dead: no-listener with onNoListener: 'release' after its last attempt", async () => {
+    const { clock, store, dispatcher, row } = open([], { onNoListener: 'release' });
+    await store.enqueue({ ...paid, retry: { maxAttempts: 2 } });
+    expect(await dispatcher().dispatchPending()).toMatchObject({ failed: 1 });
+    await clock.advance(5_000);
+    expect(await dispatcher().dispatchPending()).toMatchObject({ dead: 1 });
+    expect(await row()).toMatchObject({ deadReason: 'no-listener', attempts: 2 });
+  });
+
   test('is one whose topic no pattern matches', async () => {
     const heard: string[] = [];
     const listener = onEvent(OutboxEvent, ({ topic }) => heard.push(topic), { name: 'a', topic: 'order.*' });
@@ -195,6 +237,6 @@ describe('a row that no listener hears', () => {
 test('onNoListener must be known', () => {
   const options = { onNoListener: 'ignore' as never };
   expect(() => new OutboxEventsPublisher(new MemoryEventBus(), options)).toThrow(
-    refusal('INVALID_CONFIG', `onNoListener must be 'dead' or 'complete', not "ignore"`),
+    refusal('INVALID_CONFIG', `onNoListener must be 'dead', 'release' or 'complete', not "ignore"`),
   );
 });

@@ -10,14 +10,11 @@ export interface CompletedRetention {
 /** 004: completed jobs are kept for 7 days, and not more than 1,000 of them. */
 export const COMPLETED_RETENTION: CompletedRetention = { ageMs: 7 * 24 * 60 * 60_000, count: 1_000 };
 
-/** Deletes the others; gives how many. */
+/** Deletes the others. Returns how many. */
 export async function purgeCompletedSchedules(
   store: OutboxStore,
   { ageMs, count }: CompletedRetention = COMPLETED_RETENTION,
 ): Promise<number> {
   const old = await store.purgeDispatched({ ageMs }, { topic: SCHEDULE_TOPIC });
-  const latest = await store.peek({ state: 'dispatched', topic: SCHEDULE_TOPIC }, count + 1);
-  const lastToStay = latest.length > count ? latest[count - 1]?.dispatchedAt : undefined;
-  if (!lastToStay) return old;
-  return old + (await store.purgeDispatched(lastToStay, { topic: SCHEDULE_TOPIC }));
+  return old + (await store.purgeDispatched({ keepLatest: count }, { topic: SCHEDULE_TOPIC }));
 }

@@ -247,3 +247,27 @@ test('a pool is no transaction: nothing is written outside one', async () => {
   });
   expect(await schedules.list()).toEqual([]);
 });
+
+test(
+  'of whole batches that completed at the same time exactly the latest 1,000 are kept',
+  patience,
+  async () => {
+    const app = compose({}, { worker: false });
+    const schedules = schedulesOf(app);
+    await schedules.scheduleAt(reminder({ id: 's', runAt: new Date(0) }));
+    await schedules.scheduleAt(reminder({ id: 'waiting', runAt: new Date(Date.now() + DAY_MS) }));
+    await app.get(OutboxStore).enqueue({ id: 'not-ours', topic: 'order.paid', payload: 1 });
+    await fixture.query(`
+    insert into outbox (id, topic, payload, headers, max_attempts, backoff)
+    select 's' || n, topic, payload, headers, max_attempts, backoff
+    from outbox, generate_series(1, 1989) n where id = 's' order by n`);
+    await fixture.query(
+      "update outbox set dispatched_at = now() where id <> 'waiting' and dispatched_at is null",
+    );
+    expect(await schedules.purgeCompleted()).toBe(990);
+    expect(await app.get(OutboxStore).count()).toMatchObject({ pending: 1, dispatched: 1_001 });
+    expect(await schedules.get('s989'), 'the oldest go').toBeUndefined();
+    expect(await schedules.get('s990')).toMatchObject({ status: 'completed' });
+    expect(await schedules.purgeCompleted(), 'and no more').toBe(0);
+  },
+);

@@ -98,7 +98,7 @@ export class JobRunner {
       const reason = await this.#enter(run);
       if (reason) return this.#tell('skipped', run.tick, { reason });
       await this.#execute(run);
-      this.#tell('finished', run.tick, { durationMs: this.#clock.monotonicMs() - startedAtMs });
+      this.#tell('finished', run.tick, { durationMs: Math.round(this.#clock.monotonicMs() - startedAtMs) });
     } catch (error) {
       this.#tellFailure(run, error);
     } finally {

@@ -1,4 +1,4 @@
-import type { NewRow, OutboxState, Outcome, RowFilter, SchemaProblem } from '@postcommit/core';
+import type { NewRow, OutboxState, Outcome, PurgeCut, RowFilter, SchemaProblem } from '@postcommit/core';
 import type { SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
 import type { TableName, TableOptions } from './table-name.js';
 
@@ -103,7 +103,7 @@ export interface SqlDialect {
   purgePage(
     table: TableName,
     state: EndState,
-    olderThan: Date | { readonly ageMs: number },
+    olderThan: PurgeCut,
     pageSize: number,
     topic?: string,
   ): SqlWork;

@@ -10,6 +10,7 @@ import {
   type OutboxRow,
   type OutboxStoreOptions,
   type Outcome,
+  type PurgeCut,
   type RowFilter,
   TransactionalOutboxStore,
 } from '@postcommit/core';
@@ -131,7 +132,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return {
       pending: Number(record?.pending),
       due: Number(record?.due),
-      oldestPendingAgeMs: Number(record?.oldest_age_ms),
+      oldestPendingAgeMs: Math.round(Number(record?.oldest_age_ms)),
     };
   }
 
@@ -161,17 +162,11 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return (await this.#run(this.#dialect.cancel(this.#table, id))).length > 0;
   }
 
-  purgeDispatched(
-    olderThan: Date | { readonly ageMs: number },
-    filter?: Pick<RowFilter, 'topic'>,
-  ): Promise<number> {
+  purgeDispatched(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number> {
     return this.#purge('dispatched', olderThan, filter);
   }
 
-  purgeDead(
-    olderThan: Date | { readonly ageMs: number },
-    filter?: Pick<RowFilter, 'topic'>,
-  ): Promise<number> {
+  purgeDead(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number> {
     return this.#purge('dead', olderThan, filter);
   }
 
@@ -208,7 +203,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
 
   async #purge(
     state: EndState,
-    olderThan: Date | { readonly ageMs: number },
+    olderThan: PurgeCut,
     { topic }: Pick<RowFilter, 'topic'> = {},
   ): Promise<number> {
     assertOlderThan(olderThan);

@@ -13,6 +13,7 @@ import {
   type OutboxRow,
   type OutboxStoreOptions,
   type Outcome,
+  type PurgeCut,
   type Random,
   type RowFilter,
   stateOf,
@@ -156,18 +157,12 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     return true;
   }
 
-  purgeDispatched(
-    olderThan: Date | { readonly ageMs: number },
-    filter?: Pick<RowFilter, 'topic'>,
-  ): Promise<number> {
-    return this.#purge('dispatchedAt', olderThan, filter);
+  purgeDispatched(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number> {
+    return this.#purge('dispatched', olderThan, filter);
   }
 
-  purgeDead(
-    olderThan: Date | { readonly ageMs: number },
-    filter?: Pick<RowFilter, 'topic'>,
-  ): Promise<number> {
-    return this.#purge('deadAt', olderThan, filter);
+  purgeDead(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number> {
+    return this.#purge('dead', olderThan, filter);
   }
 
   protected assertTransaction(tx: MemoryTransaction): void {
@@ -219,17 +214,22 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async #purge(
-    end: 'dispatchedAt' | 'deadAt',
-    olderThan: Date | { readonly ageMs: number },
-    { topic }: Pick<RowFilter, 'topic'> = {},
+    state: 'dispatched' | 'dead',
+    olderThan: PurgeCut,
+    filter?: Pick<RowFilter, 'topic'>,
   ): Promise<number> {
     assertOlderThan(olderThan);
-    const cutoff = olderThan instanceof Date ? olderThan.getTime() : this.#table.now() - olderThan.ageMs;
-    const old = this.#matching(topic === undefined ? {} : { topic }).filter(
-      (row) => (row[end] ?? Number.POSITIVE_INFINITY) < cutoff,
-    );
+    const latestFirst = this.#matching({ ...filter, state }).sort(peekOrder({ state }));
+    const old = latestFirst.slice(this.#firstToGo(latestFirst, olderThan));
     for (const { id } of old) this.#table.delete(id);
     return old.length;
+  }
+
+  #firstToGo(latestFirst: readonly MemoryRow[], olderThan: PurgeCut): number {
+    if ('keepLatest' in olderThan) return olderThan.keepLatest;
+    const cutoff = olderThan instanceof Date ? olderThan.getTime() : this.#table.now() - olderThan.ageMs;
+    const first = latestFirst.findIndex(({ dispatchedAt, deadAt }) => (dispatchedAt ?? deadAt ?? 0) < cutoff);
+    return first === -1 ? latestFirst.length : first;
   }
 
   #requeueRow(row: MemoryRow): void {

@@ -1,4 +1,4 @@
-import type { NewRow, OutboxBacklog, OutboxRow, Outcome } from '@postcommit/core';
+import type { NewRow, OutboxBacklog, OutboxRow, OutboxStore, Outcome } from '@postcommit/core';
 import {
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
@@ -381,6 +381,18 @@ export const mutants: readonly Mutant[] = [
       override async purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number> {
         for (const { id } of this.pending()) this.table.delete(id);
         return super.purgeDead(olderThan);
+      }
+    },
+  ),
+  mutant(
+    'keeps all rows that ended when the last one to stay did',
+    'all but the latest n are deleted, exactly, also where many ended at the same time',
+    class extends BrokenStore {
+      override async purgeDispatched(...[cut, filter]: Parameters<OutboxStore['purgeDispatched']>) {
+        if (!('keepLatest' in cut)) return super.purgeDispatched(cut, filter);
+        const latest = await this.peek({ ...filter, state: 'dispatched' }, cut.keepLatest + 1);
+        const last = latest.length > cut.keepLatest ? latest[cut.keepLatest - 1]?.dispatchedAt : undefined;
+        return last ? super.purgeDispatched(last, filter) : 0;
       }
     },
   ),

@@ -10,7 +10,6 @@ import { PrismaService } from './prisma.service.js';
   imports: [
     OutboxModule.forRoot({
       prisma: PrismaService,
-      polling: { enabled: process.env.OUTBOX_POLLING !== 'false' },
       modules: [OutboxCliModule],
     }),
   ],

@@ -1,4 +1,4 @@
-import type { RowFilter } from '@postcommit/core';
+import type { PurgeCut, RowFilter } from '@postcommit/core';
 import type { EndState } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -99,15 +99,12 @@ export function discard(table: TableName, ids: readonly string[]): () => SqlStep
 export function purgePage(
   table: TableName,
   state: EndState,
-  olderThan: Date | { readonly ageMs: number },
+  olderThan: PurgeCut,
   pageSize: number,
   topic?: string,
 ): () => SqlSteps {
   const endedAt = `${state}_at`;
-  const isDate = olderThan instanceof Date;
-  const cutoff = isDate ? '?' : `${NOW} - interval (? * 1000) microsecond`;
-  const where = `${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = ?'}`;
-  const values = [isDate ? utcText(olderThan) : olderThan.ageMs, ...(topic === undefined ? [] : [topic])];
+  const { where, values } = ended(table, endedAt, olderThan, topic);
   return function* () {
     const old = yield {
       text: `
@@ -129,6 +126,29 @@ export function purgePage(
     };
     if (locked.length > 0) yield deleteRows(table, locked);
     return [{ deleted: locked.length }];
+  };
+}
+
+/** The place of the last row to go is that of one row, also where many ended at the same time. */
+function ended(
+  table: TableName,
+  endedAt: string,
+  olderThan: PurgeCut,
+  topic: string | undefined,
+): { where: string; values: unknown[] } {
+  const ofTopic = topic === undefined ? '' : ' and topic = ?';
+  const topics = topic === undefined ? [] : [topic];
+  if (olderThan instanceof Date)
+    return { where: `${endedAt} < ?${ofTopic}`, values: [utcText(olderThan), ...topics] };
+  if ('ageMs' in olderThan) {
+    const cutoff = `${NOW} - interval (? * 1000) microsecond`;
+    return { where: `${endedAt} < ${cutoff}${ofTopic}`, values: [olderThan.ageMs, ...topics] };
+  }
+  const latestFirst = `${endedAt} desc, seq desc limit 1 offset ?`;
+  const place = `select ${endedAt}, seq from ${table} where ${endedAt} is not null${ofTopic} order by ${latestFirst}`;
+  return {
+    where: `(${endedAt}, seq) <= (${place})${ofTopic}`,
+    values: [...topics, olderThan.keepLatest, ...topics],
   };
 }
 

@@ -1,4 +1,4 @@
-import type { RowFilter } from '@postcommit/core';
+import type { PurgeCut, RowFilter } from '@postcommit/core';
 import type { EndState } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -62,18 +62,22 @@ export function discard(table: TableName, ids: readonly string[]): SqlStatement 
 export function purgePage(
   table: TableName,
   state: EndState,
-  olderThan: Date | { readonly ageMs: number },
+  olderThan: PurgeCut,
   pageSize: number,
   topic?: string,
 ): SqlStatement {
   const endedAt = `${state}_at`;
-  const cutoff =
-    olderThan instanceof Date ? '$1::timestamptz' : `${NOW} - $1::float8 * interval '1 millisecond'`;
+  const ofTopic = topic === undefined ? '' : ' and topic = $3';
+  const cut = cutOf(
+    olderThan,
+    endedAt,
+    `select ${endedAt}, seq from ${table} where ${endedAt} is not null${ofTopic}`,
+  );
   return {
     text: `
       with old as materialized (
         select ctid from ${table}
-        where ${endedAt} is not null and ${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = $3'}
+        where ${endedAt} is not null and ${cut.isOlder}${ofTopic}
         order by ${endedAt}
         limit $2::int
         for update skip locked
@@ -81,10 +85,16 @@ export function purgePage(
         delete from ${table} where ctid = any (array(select ctid from old)) returning 1
       )
       select count(*)::int as deleted from deleted`,
-    values: [
-      olderThan instanceof Date ? olderThan.toISOString() : olderThan.ageMs,
-      pageSize,
-      ...(topic === undefined ? [] : [topic]),
-    ],
+    values: [cut.value, pageSize, ...(topic === undefined ? [] : [topic])],
   };
+}
+
+/** Compared with `$1`. The place of the last row to go is that of one row, also where many ended at the same time. */
+function cutOf(olderThan: PurgeCut, endedAt: string, ended: string): { isOlder: string; value: unknown } {
+  if (olderThan instanceof Date)
+    return { isOlder: `${endedAt} < $1::timestamptz`, value: olderThan.toISOString() };
+  if ('ageMs' in olderThan)
+    return { isOlder: `${endedAt} < ${NOW} - $1::float8 * interval '1 millisecond'`, value: olderThan.ageMs };
+  const place = `${ended} order by ${endedAt} desc, seq desc offset $1::bigint limit 1`;
+  return { isOlder: `(${endedAt}, seq) <= (${place})`, value: olderThan.keepLatest };
 }

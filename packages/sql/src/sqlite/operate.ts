@@ -1,4 +1,4 @@
-import type { RowFilter } from '@postcommit/core';
+import type { PurgeCut, RowFilter } from '@postcommit/core';
 import type { EndState } from '../dialect.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -58,26 +58,45 @@ export function discard(table: TableName, ids: readonly string[]): SqlStatement 
 export function purgePage(
   table: TableName,
   state: EndState,
-  olderThan: Date | { readonly ageMs: number },
+  olderThan: PurgeCut,
   pageSize: number,
   topic?: string,
 ): () => SqlSteps {
   const endedAt = `${state}_at`;
-  const [cutoff, value] =
-    olderThan instanceof Date ? ['?', olderThan.getTime()] : [`${NOW} - ?`, olderThan.ageMs];
+  const { where, values } = ended(table, endedAt, olderThan, topic);
   return function* () {
     const deleted = yield {
       text: `
       delete from ${table}
       where seq in (
         select seq from ${table}
-        where ${endedAt} is not null and ${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = ?'}
+        where ${where}
         order by ${endedAt}
         limit ?
       )
       returning seq`,
-      values: [value, ...(topic === undefined ? [] : [topic]), pageSize],
+      values: [...values, pageSize],
     };
     return [{ deleted: deleted.length }];
+  };
+}
+
+/** The place of the last row to go is that of one row, also where many ended at the same time. */
+function ended(
+  table: TableName,
+  endedAt: string,
+  olderThan: PurgeCut,
+  topic: string | undefined,
+): { where: string; values: unknown[] } {
+  const all = `${endedAt} is not null${topic === undefined ? '' : ' and topic = ?'}`;
+  const topics = topic === undefined ? [] : [topic];
+  if (olderThan instanceof Date)
+    return { where: `${all} and ${endedAt} < ?`, values: [...topics, olderThan.getTime()] };
+  if ('ageMs' in olderThan)
+    return { where: `${all} and ${endedAt} < ${NOW} - ?`, values: [...topics, olderThan.ageMs] };
+  const place = `select ${endedAt}, seq from ${table} where ${all} order by ${endedAt} desc, seq desc limit 1 offset ?`;
+  return {
+    where: `${all} and (${endedAt}, seq) <= (${place})`,
+    values: [...topics, ...topics, olderThan.keepLatest],
   };
 }

@@ -26,6 +26,7 @@ export const inspection: BehaviourGroup = {
       expect(backlog, 'a row that is not due waits too').toMatchObject({ pending: 3, due: 2 });
       expect(backlog.oldestPendingAgeMs).toBeGreaterThanOrEqual(120_000);
       expect(backlog.oldestPendingAgeMs).toBeLessThan(180_000);
+      expect(Number.isInteger(backlog.oldestPendingAgeMs), 'whole milliseconds').toBe(true);
       expect(await store.backlog(1), 'counted up to the limit').toMatchObject({ pending: 1, due: 1 });
       await store.markDispatched(['late']);
       await store.markDead('later', 'no');

@@ -72,6 +72,37 @@ export const purging: BehaviourGroup = {
       expect(idsOf(await store.peek({}, 10)).sort()).toEqual(['a2', 'b1']);
     },
 
+    'all but the latest n are deleted, exactly, also where many ended at the same time': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue([...entries(6), entry({ id: 'other', topic: 'other' })]);
+      await store.markDispatched(['m1']);
+      await outbox.advance(1_000);
+      await store.markDispatched(['m2', 'm3', 'm4', 'm5', 'other']);
+      await outbox.advance(1_000);
+      const { topic } = entry();
+      const dispatched = async (): Promise<string[]> =>
+        idsOf(await store.peek({ state: 'dispatched', topic }, 10));
+      const latest = (await dispatched()).slice(0, 3);
+      expect(await store.purgeDispatched({ keepLatest: 5 }, { topic })).toBe(0);
+      expect(await store.purgeDispatched({ keepLatest: 3 }, { topic })).toBe(2);
+      expect(await dispatched()).toEqual(latest);
+      expect(await store.purgeDispatched({ keepLatest: 3 }, { topic })).toBe(0);
+      expect(await store.count()).toMatchObject({ pending: 1, dispatched: 4 });
+      expect(await store.purgeDispatched({ keepLatest: 0 })).toBe(4);
+    },
+
+    'of dead rows, too, all but the latest n': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(4));
+      await store.markDispatched(['m1']);
+      for (const id of ['m2', 'm3', 'm4']) {
+        await store.markDead(id, 'no');
+        await outbox.advance(1_000);
+      }
+      expect(await store.purgeDead({ keepLatest: 1 })).toBe(2);
+      expect(idsOf(await store.peek({}, 10)).sort()).toEqual(['m1', 'm4']);
+    },
+
     'more rows than a page are all deleted': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(Array.from({ length: 2_500 }, () => ({ topic: 'order.paid', payload: 1 })));

@@ -75,6 +75,8 @@ export const validation: BehaviourGroup = {
       }
       await expectError(store.purgeDispatched({ ageMs: -1 }), 'INVALID_ARGUMENT');
       await expectError(store.purgeDispatched(new Date('never')), 'INVALID_ARGUMENT');
+      for (const keepLatest of [-1, 1.5, Number.NaN])
+        await expectError(store.purgeDispatched({ keepLatest }), 'INVALID_ARGUMENT', /keepLatest/);
       await expectError(
         store.markFailed('x', 'error', { delayMs: Number.NaN }),
         'INVALID_ARGUMENT',

@@ -1,0 +1,86 @@
+import { type OutboxRow, type OutboxState, type RowFilter, stateOf } from '@postcommit/core';
+
+/** A row with what only the store knows about it. */
+export interface StoredRow {
+  readonly row: OutboxRow;
+  /** The order of enqueuing. */
+  readonly seq: number;
+  readonly claimedUntilMs?: number;
+}
+
+/** Due rows, oldest first. A row whose claim expired comes alone: it may have killed its owner. */
+export function nextClaim(rows: readonly StoredRow[], nowMs: number, limit: number): StoredRow[] {
+  const lanes = new Map<unknown, StoredRow[]>();
+  for (const stored of rows.filter(isPending).sort((a, b) => a.seq - b.seq)) {
+    const lane = stored.row.key ?? stored;
+    lanes.set(lane, [...(lanes.get(lane) ?? []), stored]);
+  }
+  const next = [...lanes.values()]
+    .flatMap((lane) => claimable(lane, nowMs))
+    .sort((a, b) => a.dueMs - b.dueMs || a.stored.seq - b.stored.seq)
+    .slice(0, limit)
+    .map(({ stored }) => stored);
+  const expired = next.find(isExpired);
+  return expired ? [expired] : next;
+}
+
+/**
+ * Of a row without a key that row, of a key its rows in order: none beside a live claim, none behind one that is not due
+ * or whose claim expired. `dueMs` never falls along the key, so that the limit cuts off its end.
+ */
+function claimable(lane: readonly StoredRow[], nowMs: number): { stored: StoredRow; dueMs: number }[] {
+  if (lane.some((stored) => isLive(stored, nowMs))) return [];
+  const stop = lane.findIndex(
+    (stored, index) => dueMsOf(stored) > nowMs || (index > 0 && lane.slice(0, index + 1).some(isExpired)),
+  );
+  const prefix = lane.slice(0, stop === -1 ? lane.length : stop);
+  return prefix.map((stored, index) => ({
+    stored,
+    dueMs: Math.max(...prefix.slice(0, index + 1).map(dueMsOf)),
+  }));
+}
+
+function dueMsOf({ row }: StoredRow): number {
+  return row.availableAt.getTime();
+}
+
+/** Asked of rows without a live claim. */
+function isExpired({ claimedUntilMs }: StoredRow): boolean {
+  return claimedUntilMs !== undefined;
+}
+
+export function isPending({ row }: StoredRow): boolean {
+  return stateOf(row) === 'pending';
+}
+
+export function isLive({ claimedUntilMs = 0 }: StoredRow, nowMs: number): boolean {
+  return claimedUntilMs > nowMs;
+}
+
+/** The order of `peek`: what is pending as it falls due, all else with the latest first. */
+export function latestFirst(state: OutboxState | undefined): (a: StoredRow, b: StoredRow) => number {
+  if (state === 'pending')
+    return (a, b) => a.row.availableAt.getTime() - b.row.availableAt.getTime() || a.seq - b.seq;
+  const endOf = ({ row }: StoredRow): number =>
+    state === undefined ? 0 : (row.dispatchedAt ?? row.deadAt ?? row.createdAt).getTime();
+  return (a, b) => endOf(b) - endOf(a) || b.seq - a.seq;
+}
+
+export function matches(row: OutboxRow, filter: RowFilter): boolean {
+  const { id = row.id, topic = row.topic, key = row.key, state = stateOf(row) } = filter;
+  return (
+    row.id === id &&
+    row.topic === topic &&
+    row.key === key &&
+    stateOf(row) === state &&
+    (row.lastError ?? '').includes(filter.error ?? '') &&
+    row.deadReason === (filter.reason ?? row.deadReason) &&
+    isWithin(row.createdAt, filter.createdAfter, filter.createdBefore) &&
+    isWithin(row.deadAt, filter.deadAfter, filter.deadBefore)
+  );
+}
+
+function isWithin(time: Date | undefined, after: Date | undefined, before: Date | undefined): boolean {
+  if (!after && !before) return true;
+  return time !== undefined && (!after || time >= after) && (!before || time < before);
+}
