@@ -139,9 +139,13 @@ describe('the config file', () => {
     const { code, stdout, stderr } = await project.run(args, { files: { 'outbox.config.ts': source } });
     const isBare = args.length === 0;
     expect(code).toBe(isBare ? 2 : 0);
-    expect(isBare ? stderr : stdout).toMatch(args.some((arg) => /^(-V|--version)$/.test(arg)) ? /^\d+\.\d+/ : /Usage: outbox/);
+    expect(isBare ? stderr : stdout).toMatch(
+      args.some((arg) => /^(-V|--version)$/.test(arg)) ? /^\d+\.\d+/ : /Usage: outbox/,
+    );
     expect(stdout + stderr).not.toContain('not run');
-    expect((await readdir(project.folder, { recursive: true })).filter((file) => file.endsWith('was-run'))).toEqual([]);
+    expect(
+      (await readdir(project.folder, { recursive: true })).filter((file) => file.endsWith('was-run')),
+    ).toEqual([]);
   });
 
   it('is run for what only looks like a call for help', async () => {

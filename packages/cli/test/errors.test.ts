@@ -63,14 +63,17 @@ describe('a mistake in the arguments', () => {
     }
   });
 
-  it.each(['mysql', 'mariadb', 'sqlite', 's3'])('is a DATABASE_URL of %s, before anything connects', async (scheme) => {
-    const env = { DATABASE_URL: `${scheme}://app:s3cr@127.0.0.1:1/x` };
-    expect(await project.run(['outbox:stats'], { env })).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `outbox: DATABASE_URL is a ${scheme}:// address, and without a config file the outbox is on PostgreSQL; for MySQL, MariaDB or SQLite write an outbox.config.ts with the TypeORM store\n`,
-    });
-  });
+  it.each(['mysql', 'mariadb', 'sqlite', 's3'])(
+    'is a DATABASE_URL of %s, before anything connects',
+    async (scheme) => {
+      const env = { DATABASE_URL: `${scheme}://app:s3cr@127.0.0.1:1/x` };
+      expect(await project.run(['outbox:stats'], { env })).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `outbox: DATABASE_URL is a ${scheme}:// address, and without a config file the outbox is on PostgreSQL; for MySQL, MariaDB or SQLite write an outbox.config.ts with the TypeORM store\n`,
+      });
+    },
+  );
 
   it('is to dispatch without a publisher', async () => {
     const { code, stdout, stderr } = await project.run(['outbox:dispatch'], {

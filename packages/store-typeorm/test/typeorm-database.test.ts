@@ -1,6 +1,11 @@
 import { composeModules, type Module } from '@postcommit/core';
 import { mysql, postgres, sqlite } from '@postcommit/sql';
-import { type OutboxDataSourceType, OutboxTypeormModule, TypeormOutboxStore, typeormDatabase } from '@postcommit/store-typeorm';
+import {
+  type OutboxDataSourceType,
+  OutboxTypeormModule,
+  TypeormOutboxStore,
+  typeormDatabase,
+} from '@postcommit/store-typeorm';
 import type { DataSource, DataSourceOptions } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 
