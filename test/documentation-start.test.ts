@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { usePostgres } from '../packages/sql/test/postgres-fixture.js';
+import { filesOf, mainOf, ORDERS } from './documentation/page-mains.js';
 import { PageProgram } from './documentation/page-program.js';
 import { blocksOf, root } from './documentation/pages.js';
 
@@ -8,19 +9,9 @@ import { blocksOf, root } from './documentation/pages.js';
 const fixture = usePostgres(async () => {});
 const patience = { timeout: 120_000 };
 
-const prismaClient = "export * from '../../../../../packages/store-prisma/test/gen/client.js';\n";
-const prismaTable = 'create table if not exists orders (id text primary key, status text not null)';
-
-function mainOf(page: string): string {
-  const block = blocksOf(page).find(({ code }) => code.startsWith('// src/main.ts\n'));
-  if (!block) throw new Error(`${page} shows no src/main.ts`);
-  return block.code;
-}
-
 async function pays(main: string): Promise<void> {
-  await fixture.query(`drop table if exists orders, outbox, outbox_locks, outbox_processed; ${prismaTable}`);
-  const files = { 'src/main.ts': main, 'src/generated/prisma/client.ts': prismaClient };
-  const program = await PageProgram.run(files, fixture.url);
+  await fixture.query(`drop table if exists orders, outbox, outbox_locks, outbox_processed; ${ORDERS}`);
+  const program = await PageProgram.run(filesOf(main), fixture.url);
   const isDone = (): boolean => program.hasEnded || program.lines.length >= 2;
   await vi.waitUntil(isDone, { timeout: 60_000, interval: 20 });
   expect(await program.interrupt(), program.complaints.join('\n')).toBe(0);
@@ -35,7 +26,7 @@ async function pays(main: string): Promise<void> {
 }
 
 describe('a reader who follows the page to the letter pays one order and hears of it', () => {
-  it.each(['docs/start/pg.md', 'docs/start/typeorm.md', 'docs/start/prisma.md'])(
+  it.each(['docs/start/pg.md', 'docs/start/typeorm.md', 'docs/start/prisma.md'] as const)(
     '%s',
     patience,
     async (page) => {

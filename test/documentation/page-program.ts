@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { root } from './pages.js';
 
 type Files = Readonly<Record<string, string>>;
@@ -56,9 +56,21 @@ export class PageProgram {
   }
 
   /** As Ctrl-C does. Gives how it ended. */
-  async interrupt(): Promise<number | NodeJS.Signals | null> {
-    this.#process.kill('SIGINT');
+  interrupt(): Promise<number | NodeJS.Signals | null> {
+    return this.signal('SIGINT');
+  }
+
+  /** Returns how it ended. */
+  async signal(signal: 'SIGINT' | 'SIGTERM'): Promise<number | NodeJS.Signals | null> {
+    this.#process.kill(signal);
     return this.ended();
+  }
+
+  /** Resolves when the program has written a line that matches; throws if it ends before. */
+  async says(line: RegExp): Promise<void> {
+    const isSaid = (): boolean => this.lines.some((each) => line.test(each));
+    await vi.waitUntil(() => this.hasEnded || isSaid(), { timeout: 60_000, interval: 20 });
+    if (!isSaid()) throw new Error(`it ended and never said ${line}:\n${this.complaints.join('\n')}`);
   }
 
   async #end(): Promise<void> {

@@ -3,17 +3,27 @@ import { CommandError, ExitCode } from './command-error.js';
 import type { OutboxCliConfig } from './outbox-cli-config.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
+const SCHEMES = ['postgres', 'postgresql', 'pg', 'socket'];
 
 /** The outbox on a PostgreSQL database of which only the address is known: everything but dispatching. */
 export async function databaseUrlConfig(connectionString: string): Promise<OutboxCliConfig> {
+  assertPostgres(connectionString);
   const { OutboxPgModule, pg } = await importDriver();
   const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-  // An idle connection that breaks tells the pool; unheard, that would end the process.
-  pool.on('error', () => {});
   return {
     modules: [OutboxModule.forRoot({ worker: false }), OutboxPgModule.forRoot({ pool })],
     close: () => pool.end(),
   };
+}
+
+/** Only the scheme is printed: the rest of an address may hold a password. */
+function assertPostgres(connectionString: string): void {
+  const [, scheme] = /^([a-z][a-z0-9+.-]{0,30}):\/\//i.exec(connectionString) ?? [];
+  if (scheme === undefined || SCHEMES.includes(scheme.toLowerCase())) return;
+  throw new CommandError(
+    `DATABASE_URL is a ${scheme.toLowerCase()}:// address, and without a config file the outbox is on PostgreSQL; for MySQL, MariaDB or SQLite write an outbox.config.ts with the TypeORM store`,
+    ExitCode.usage,
+  );
 }
 
 async function importDriver() {

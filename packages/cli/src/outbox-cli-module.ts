@@ -9,7 +9,8 @@ import { migrateCommand, schemaCommand } from './commands/schema-commands.js';
 import { statsCommand } from './commands/stats-command.js';
 import { type OutboxCommand, OutboxCommands } from './outbox-command.js';
 
-const COMMANDS: readonly OutboxCommand[] = [
+/** Those of the outbox itself. */
+export const COMMANDS: readonly OutboxCommand[] = [
   dispatchCommand,
   statsCommand,
   listCommand,

@@ -38,18 +38,29 @@ export function registerOutboxCommands(
     register(program, app, command, options);
 }
 
-function register(
+/** Adds a command without what it does: its arguments, options and help. */
+export function describeCommand(
   program: Command,
-  app: OutboxApp,
   outboxCommand: OutboxCommand,
-  { managesResources = true, shortNames = false, host = processHost }: RegisterOptions,
-): void {
+  { shortNames = false, host = processHost }: RegisterOptions,
+): Command {
   const command = program.command(outboxCommand.name).description(outboxCommand.description);
   const [, shortName] = /^outbox:(.+)$/.exec(outboxCommand.name) ?? [];
   if (shortNames && shortName) command.alias(shortName);
   outboxCommand.configure?.(command);
   addCommonOptions(command);
   refuseInOneLine(command, host);
+  return command;
+}
+
+function register(
+  program: Command,
+  app: OutboxApp,
+  outboxCommand: OutboxCommand,
+  options: RegisterOptions,
+): void {
+  const { managesResources = true, host = processHost } = options;
+  const command = describeCommand(program, outboxCommand, options);
   command.action(async () => {
     const options = command.opts();
     const output = new CommandOutput(outboxCommand.name, host, options);

@@ -5,8 +5,13 @@ import { processHost } from './command-host.js';
 import { databaseUrlConfig } from './database-url-config.js';
 import { loadConfig } from './load-config.js';
 import type { OutboxCliConfig } from './outbox-cli-config.js';
-import { OutboxCliModule } from './outbox-cli-module.js';
-import { refuseInOneLine, registerOutboxCommands, reportFailure } from './register-outbox-commands.js';
+import { COMMANDS, OutboxCliModule } from './outbox-cli-module.js';
+import {
+  describeCommand,
+  refuseInOneLine,
+  registerOutboxCommands,
+  reportFailure,
+} from './register-outbox-commands.js';
 
 /** How long what a config file left open may keep the process alive. */
 const MAX_LINGER_MS = 1_000;
@@ -17,8 +22,11 @@ export async function runOutbox(args: readonly string[], version: string): Promi
   const { file, rest } = splitConfigOption(args);
   let config: OutboxCliConfig | undefined;
   try {
-    config = await findConfig(file, rest);
-    await createProgram(compose(config), version).parseAsync(rest, { from: 'user' });
+    if (asksForHelp(rest)) await showHelp(rest, version);
+    config = await findConfig(file);
+    const program = createProgram(version);
+    registerOutboxCommands(program, compose(config), { shortNames: true });
+    await program.parseAsync(rest, { from: 'user' });
   } catch (error) {
     report(error, args);
   }
@@ -62,21 +70,34 @@ function withConfigOption(command: Command): Command {
   return command.option('--config <path>', 'default: outbox.config.ts, .js or .mjs in this folder');
 }
 
-async function findConfig(file: string | undefined, args: readonly string[]): Promise<OutboxCliConfig> {
+async function findConfig(file: string | undefined): Promise<OutboxCliConfig> {
   const config = await loadConfig(process.cwd(), file);
   if (config) return config;
   const { DATABASE_URL } = process.env;
   if (DATABASE_URL) return databaseUrlConfig(DATABASE_URL);
-  if (asksForHelp(args)) return { modules: [] };
   throw new CommandError(
     'which outbox? Write outbox.config.ts with export default defineConfig({ modules }), or set DATABASE_URL',
     ExitCode.usage,
   );
 }
 
+/** Whether it may be the help of the program or of one of our own commands: then the config file has no part in it. */
 function asksForHelp(args: readonly string[]): boolean {
-  const [first = 'help'] = args;
-  return first === 'help' || args.some((arg) => ['--help', '-h', '--version', '-V'].includes(arg));
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const [first = 'help', second] = args.slice(0, end).filter((arg) => !arg.startsWith('-'));
+  if (first === 'help') return second === undefined || isOurs(second);
+  return isOurs(first) && args.slice(0, end).some((arg) => ['--help', '-h', '--version', '-V'].includes(arg));
+}
+
+function isOurs(command: string): boolean {
+  return COMMANDS.some(({ name }) => name === command || name === `outbox:${command}`);
+}
+
+/** Ends the process, unless it is not help that is asked for: in `--topic --help` it is a value. */
+async function showHelp(args: readonly string[], version: string): Promise<void> {
+  const program = createProgram(version);
+  for (const command of COMMANDS) describeCommand(program, command, { shortNames: true }).action(() => {});
+  await program.parseAsync(args, { from: 'user' });
 }
 
 function compose({ modules, preferences = [] }: OutboxCliConfig): OutboxApp {
@@ -84,13 +105,12 @@ function compose({ modules, preferences = [] }: OutboxCliConfig): OutboxApp {
   return composeModules(hasCommands ? modules : [...modules, OutboxCliModule], { preferences });
 }
 
-function createProgram(app: OutboxApp, version: string): Command {
+function createProgram(version: string): Command {
   const program = withConfigOption(new Command('outbox'))
     .description(
       'Operates a transactional outbox. Without a config file, DATABASE_URL names a PostgreSQL database.',
     )
     .version(version);
   refuseInOneLine(program, processHost);
-  registerOutboxCommands(program, app, { shortNames: true });
   return program;
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PgOutboxStore } from '@postcommit/store-pg';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -117,9 +118,47 @@ describe('the config file', () => {
       'outbox.config.ts': memory(modules).replace('OutboxCommands }', 'OutboxCliModule, OutboxCommands }'),
     };
     expect(await project.run(['orders:check'], { files })).toEqual({ code: 0, stdout: 'fine\n', stderr: '' });
-    const { stdout } = await project.run(['--help'], { files });
-    expect(stdout.match(/outbox:stats/g)).toHaveLength(1);
-    expect(stdout).not.toContain('outbox:migrate');
+    expect(await project.run(['outbox:migrate'], { files })).toMatchObject({ code: 2 });
+    const { stdout } = await project.run(['orders:check', '--help'], { files });
+    expect(stdout).toContain('Usage: outbox orders:check');
+  });
+
+  it.each([
+    [[]],
+    [['help']],
+    [['--help']],
+    [['-h']],
+    [['--version']],
+    [['-V']],
+    [['help', 'stats']],
+    [['outbox:stats', '--help']],
+    [['--config', 'outbox.config.ts', 'list', '-h']],
+    [['--config', 'missing.ts', '--version']],
+  ])('is not run for %j', async (args) => {
+    const source = `import { writeFileSync } from 'node:fs'; writeFileSync('was-run', ''); throw new Error('not run');`;
+    const { code, stdout, stderr } = await project.run(args, { files: { 'outbox.config.ts': source } });
+    const isBare = args.length === 0;
+    expect(code).toBe(isBare ? 2 : 0);
+    expect(isBare ? stderr : stdout).toMatch(
+      args.some((arg) => /^(-V|--version)$/.test(arg)) ? /^\d+\.\d+/ : /Usage: outbox/,
+    );
+    expect(stdout + stderr).not.toContain('not run');
+    expect(
+      (await readdir(project.folder, { recursive: true })).filter((file) => file.endsWith('was-run')),
+    ).toEqual([]);
+  });
+
+  it('is run for what only looks like a call for help', async () => {
+    const { code, stdout } = await project.run(['outbox:list', '--topic', '--help'], {
+      files: { 'outbox.config.ts': memory() },
+    });
+    expect({ code, stdout: stdout.includes('Usage') }).toEqual({ code: 0, stdout: false });
+  });
+
+  it('adds nothing to the help that is shown without it: all of our commands', async () => {
+    const { stdout } = await project.run(['--help'], { files: { 'outbox.config.ts': memory() } });
+    for (const name of ['outbox:stats', 'outbox:dispatch', 'outbox:migrate', 'outbox:schema'])
+      expect(stdout).toContain(name);
   });
 
   it('opens resources for a command and closes them, and does not start the rest', async () => {

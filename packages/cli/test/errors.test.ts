@@ -63,6 +63,18 @@ describe('a mistake in the arguments', () => {
     }
   });
 
+  it.each(['mysql', 'mariadb', 'sqlite', 's3'])(
+    'is a DATABASE_URL of %s, before anything connects',
+    async (scheme) => {
+      const env = { DATABASE_URL: `${scheme}://app:s3cr@127.0.0.1:1/x` };
+      expect(await project.run(['outbox:stats'], { env })).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `outbox: DATABASE_URL is a ${scheme}:// address, and without a config file the outbox is on PostgreSQL; for MySQL, MariaDB or SQLite write an outbox.config.ts with the TypeORM store\n`,
+      });
+    },
+  );
+
   it('is to dispatch without a publisher', async () => {
     const { code, stdout, stderr } = await project.run(['outbox:dispatch'], {
       env: { DATABASE_URL: postgres.url },
@@ -84,7 +96,7 @@ describe('a database out of reach', () => {
     },
   );
 
-  it.each(['postgres://app:s3cr t@127.0.0.1:1/x', 'postgres://app:s3cr@t:1/[', 'nonsense s3cr', 's3cr://x'])(
+  it.each(['postgres://app:s3cr t@127.0.0.1:1/x', 'postgres://app:s3cr@t:1/[', 'nonsense s3cr'])(
     'is one that %j names',
     async (url) => {
       const { code, stdout, stderr } = await project.run(['stats'], { env: { DATABASE_URL: url } });

@@ -15,7 +15,8 @@ export type OutboxErrorCode =
   | 'PUBLISHER_STUCK'
   | 'MISSING_BINDING'
   | 'DOUBLED_BINDING'
-  | 'CYCLIC_BINDING';
+  | 'CYCLIC_BINDING'
+  | 'START_ABANDONED';
 
 /** Every error this family throws on purpose. Switch on `code`; read `cause` for the origin. */
 export class OutboxError extends Error {

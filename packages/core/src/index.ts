@@ -49,6 +49,7 @@ export type {
 export { contributeFactory, lazy, optional, provideFactory } from './modules/module.js';
 export type { PoolToken } from './modules/pool.js';
 export { Pool } from './modules/pool.js';
+export { runUntilSignal } from './modules/run-until-signal.js';
 export type { Token, TokenKey } from './modules/token.js';
 export { nameToken, tokenKey } from './modules/token.js';
 export type { OutboxConfig } from './outbox-config.js';

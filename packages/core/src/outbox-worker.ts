@@ -7,7 +7,7 @@ import { DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
 import { errorText } from './error-text.js';
 import { OutboxError } from './errors.js';
 import { InFlightBudget } from './in-flight-budget.js';
-import type { StopOptions } from './modules/lifecycle.js';
+import { assertGrace, DEFAULT_GRACE_MS, type StopOptions } from './modules/lifecycle.js';
 import { nameToken } from './modules/token.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
 import type { OutboxPublisher, PublishFunction } from './outbox-publisher.js';
@@ -37,7 +37,6 @@ export interface WorkerHealth {
   readonly error?: string;
 }
 
-const DEFAULT_GRACE_MS = 10_000;
 /** What a stop allows for recording what was published, after the grace for publishing. */
 const SETTLE_GRACE_MS = 5_000;
 /** A store that has not answered by then is down. */
@@ -266,13 +265,4 @@ export class OutboxWorker {
     await this.#inFlight.allEnded();
     await this.#engine.lateClaims.returned();
   }
-}
-
-function assertGrace(graceMs = 0): void {
-  // A longer one does not fit a timer, which would then fire at once.
-  if (graceMs >= 0 && graceMs < 2 ** 31) return;
-  throw new OutboxError(
-    'INVALID_ARGUMENT',
-    `graceMs must be 0 or more and below 2^31, got ${String(graceMs)}`,
-  );
 }

@@ -12,7 +12,7 @@ import { pgExecutor } from './pg-executor.js';
 import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
 
 export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
-  /** Yours: it is neither opened nor closed here. */
+  /** Yours: it is neither opened nor closed here. Its `error` events are listened to and reported as `storeProblem`. */
   readonly pool: PgPoolLike;
   /**
    * Makes the connection on which a worker listens, each time one is needed; it is closed here. Default: a client like
@@ -23,7 +23,11 @@ export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipel
 
 /** Binds `PgOutboxStore` as the store, with its schema, job locks and processed messages, and the wake-up of workers. */
 export const OutboxPgModule = {
-  forRoot({ pool, listenClient, ...options }: OutboxPgModuleOptions): Module {
+  [Symbol.toStringTag]: 'OutboxPgModule',
+
+  /** @throws `INVALID_CONFIG` for what is not a pool, and for a pool whose `connectionString` is not PostgreSQL's. */
+  forRoot(given: OutboxPgModuleOptions): Module {
+    const { pool, listenClient, ...options } = given ?? {};
     const executor = pgExecutor(pool);
     return {
       name: 'OutboxPgModule',

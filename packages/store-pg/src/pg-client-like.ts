@@ -25,6 +25,9 @@ export interface PgPoolClientLike {
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
+/** What a pool hands to listeners of `acquire`. */
+export type PgClientEvents = Pick<PgPoolClientLike, 'on'>;
+
 /** The methods of a `pg` pool that we call. */
 export interface PgPoolLike {
   query(query: PgQuery): Promise<{ rows: Record<string, unknown>[] }>;
@@ -32,6 +35,11 @@ export interface PgPoolLike {
   connect(
     callback?: (error: Error | undefined, client: PgPoolClientLike | undefined) => void,
   ): Promise<PgPoolClientLike>;
+  /** Idle connections that break, and clients that are checked out. A pool without events is fine. */
+  readonly on?: {
+    (event: 'error', listener: (error: Error) => void): unknown;
+    (event: 'acquire', listener: (client: PgClientEvents) => void): unknown;
+  };
   /** What a pool of `pg` makes its clients of: enough for one more, outside the pool, that listens. */
   readonly Client?: new (
     options: object,

@@ -6,10 +6,19 @@ import {
   type SqlStatement,
   type SqlWork,
 } from '@postcommit/sql';
+import { assertPool } from './assert-pool.js';
 import type { PgClientLike, PgPoolClientLike, PgPoolLike, PgQuery } from './pg-client-like.js';
+import { listenToErrors } from './pool-errors.js';
 
-/** Runs statements on a pool, or on the client of the caller's transaction. */
+/**
+ * Runs statements on a pool, or on the client of the caller's transaction. Listens to the pool's `error` events, so that
+ * a connection that is cut while it is idle does not end the process.
+ *
+ * @throws `INVALID_CONFIG` for what is not a pool, and for a pool whose `connectionString` is not PostgreSQL's.
+ */
 export function pgExecutor(pool: PgPoolLike): SqlExecutor<PgClientLike> {
+  assertPool(pool);
+  listenToErrors(pool);
   return async (work, tx) => {
     if (tx) return runWork(work, async ({ text, values }) => (await tx.query(text, [...values])).rows);
     return typeof work === 'function' ? inTransaction(pool, work) : (await pool.query(toQuery(work))).rows;

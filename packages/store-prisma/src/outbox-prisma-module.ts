@@ -9,6 +9,7 @@ import {
   provideFactory,
 } from '@postcommit/core';
 import { ClaimSessions, type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
+import { asClient } from './as-client.js';
 import type { PrismaClientLike } from './prisma-client-like.js';
 import { PrismaClientToken } from './prisma-client-token.js';
 import { prismaExecutor } from './prisma-executor.js';
@@ -38,7 +39,11 @@ export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline
  * `listenClient` also the wake-up of workers.
  */
 export const OutboxPrismaModule = {
-  forRoot({ client, clientFactory, listenClient, ...options }: OutboxPrismaModuleOptions): Module {
+  [Symbol.toStringTag]: 'OutboxPrismaModule',
+
+  /** @throws `INVALID_CONFIG` unless it is given one of `client` and `clientFactory`. */
+  forRoot(given: OutboxPrismaModuleOptions): Module {
+    const { client, clientFactory, listenClient, ...options } = given ?? {};
     return {
       name: 'OutboxPrismaModule',
       provides: [
@@ -68,9 +73,13 @@ export const OutboxPrismaModule = {
 };
 
 function clientProvider(client?: PrismaClientLike, clientFactory?: () => PrismaClientLike): Provider {
-  if (client && !clientFactory) return { provide: PrismaClientToken, useValue: client };
   if (clientFactory && !client) return { provide: PrismaClientToken, useFactory: clientFactory };
-  throw new OutboxError('INVALID_CONFIG', 'OutboxPrismaModule.forRoot needs either client or clientFactory');
+  if (clientFactory)
+    throw new OutboxError(
+      'INVALID_CONFIG',
+      'OutboxPrismaModule.forRoot takes client or clientFactory, not both',
+    );
+  return { provide: PrismaClientToken, useValue: asClient(client) };
 }
 
 const disconnectAtStop = contributeFactory(Lifecycles, [PrismaClientToken], (client) => ({

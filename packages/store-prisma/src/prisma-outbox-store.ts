@@ -1,5 +1,6 @@
 import { nameToken, notATransaction } from '@postcommit/core';
 import { SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
+import { asClient } from './as-client.js';
 import type { PrismaClientLike, PrismaTransactionLike } from './prisma-client-like.js';
 import { prismaExecutor } from './prisma-executor.js';
 
@@ -12,7 +13,7 @@ export class PrismaOutboxStore extends SqlOutboxStore<PrismaTransactionLike> {
   }
 
   constructor(client: PrismaClientLike, options: PrismaOutboxStoreOptions = {}) {
-    super(prismaExecutor(client), options);
+    super(prismaExecutor(asClient(client)), options);
   }
 
   protected assertTransaction(tx: PrismaTransactionLike): void {

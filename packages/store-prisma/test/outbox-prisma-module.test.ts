@@ -1,6 +1,7 @@
 import {
   composeModules,
   JobLock,
+  type Module,
   OutboxDispatcher,
   OutboxModule,
   type OutboxRow,
@@ -119,12 +120,29 @@ describe('OutboxPrismaModule', () => {
     disconnect.mockRestore();
   });
 
-  it('wants a client or a factory, not both and not none', () => {
+  it('takes a client or a factory, not both', () => {
     const both = { client: prisma.client, clientFactory: () => prisma.client };
-    for (const options of [both, {}]) {
-      expect(() => OutboxPrismaModule.forRoot(options as unknown as OutboxPrismaModuleOptions)).toThrow(
-        'either client or clientFactory',
-      );
-    }
+    expect(() => OutboxPrismaModule.forRoot(both as unknown as OutboxPrismaModuleOptions)).toThrow(
+      'client or clientFactory, not both',
+    );
+  });
+
+  it.each([{}, { client: undefined }, { client: null }, { client: {} }, undefined])(
+    'refuses %j, with what to pass',
+    (options) => {
+      const refusal = expect.objectContaining({
+        code: 'INVALID_CONFIG',
+        message: expect.stringContaining('pass client: new PrismaClient({ adapter })'),
+      });
+      const given = options as unknown as OutboxPrismaModuleOptions & { client: PrismaClient };
+      expect(() => OutboxPrismaModule.forRoot(given)).toThrow(refusal);
+      expect(() => new PrismaOutboxStore(given?.client)).toThrow(refusal);
+    },
+  );
+
+  it('needs its options', () => {
+    expect(() => composeModules([OutboxPrismaModule as unknown as Module])).toThrow(
+      'OutboxPrismaModule needs options: pass OutboxPrismaModule.forRoot({ … })',
+    );
   });
 });

@@ -17,7 +17,7 @@ import {
 } from '@postcommit/sql';
 import { DataSource, type EntitySchema } from 'typeorm';
 import { outboxEntitiesFor } from './outbox-entities.js';
-import { type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
+import { assertDataSource, type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
 import { TypeormOutboxStore, type TypeormOutboxStoreOptions } from './typeorm-outbox-store.js';
 
 export interface OutboxTypeormModuleOptions
@@ -46,7 +46,12 @@ export interface OutboxTypeormModuleOptions
  * });
  */
 export const OutboxTypeormModule = {
-  forRoot({ dataSource, type, listenClient, ...options }: OutboxTypeormModuleOptions): Module {
+  [Symbol.toStringTag]: 'OutboxTypeormModule',
+
+  /** @throws `INVALID_CONFIG` for what is neither a data source nor a function. */
+  forRoot(given: OutboxTypeormModuleOptions): Module {
+    const { dataSource, type, listenClient, ...options } = given ?? {};
+    if (typeof dataSource !== 'function') assertDataSource(dataSource);
     return {
       name: 'OutboxTypeormModule',
       provides: [

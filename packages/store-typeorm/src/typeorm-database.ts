@@ -89,8 +89,20 @@ export function typeormDatabase(
   dataSource: DataSource,
   options: TypeormDatabaseOptions = {},
 ): SqlDatabase & { readonly executor: SqlExecutor<EntityManager> } {
+  assertDataSource(dataSource);
   const kind = kindOf(dataSource.options.type);
   return { executor: kind.executor(dataSource, options), table: placeOf(kind, dataSource, options) };
+}
+
+/** By its options: the application may have another copy of TypeORM. */
+export function assertDataSource(dataSource: DataSource): void {
+  const { options } = (dataSource ?? {}) as Partial<DataSource>;
+  if (typeof options?.type === 'string') return;
+  const found = typeof dataSource === 'object' && dataSource ? 'something else' : typeof dataSource;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `the TypeORM store needs a DataSource, got ${found}; pass dataSource: new DataSource({ … }), or a function that makes one`,
+  );
 }
 
 export function kindOf(type: string): DatabaseKind {

@@ -1,5 +1,11 @@
+import { composeModules, type Module } from '@postcommit/core';
 import { mysql, postgres, sqlite } from '@postcommit/sql';
-import { type OutboxDataSourceType, TypeormOutboxStore, typeormDatabase } from '@postcommit/store-typeorm';
+import {
+  type OutboxDataSourceType,
+  OutboxTypeormModule,
+  TypeormOutboxStore,
+  typeormDatabase,
+} from '@postcommit/store-typeorm';
 import type { DataSource, DataSourceOptions } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 
@@ -50,4 +56,25 @@ it.each([-1, Number.NaN])('a busy time-out of %d is refused at once', (busyTimeo
   expect(() => typeormDatabase(sourceOf({ type: 'sqljs' }), { busyTimeoutMs })).toThrow(
     expect.objectContaining({ code: 'INVALID_CONFIG' }),
   );
+});
+
+describe('what is not a data source is refused, with what to pass', () => {
+  const refusal = expect.objectContaining({
+    code: 'INVALID_CONFIG',
+    message: expect.stringContaining('pass dataSource: new DataSource({ … })'),
+  });
+
+  it.each([undefined, null, 'postgres://localhost/x', { type: 'postgres' }])('%j', (given) => {
+    const dataSource = given as unknown as DataSource;
+    expect(() => OutboxTypeormModule.forRoot({ dataSource })).toThrow(refusal);
+    expect(() => new TypeormOutboxStore(dataSource)).toThrow(refusal);
+  });
+
+  it('no options, and a module without them', () => {
+    const forRoot = OutboxTypeormModule.forRoot as () => Module;
+    expect(() => forRoot()).toThrow(refusal);
+    expect(() => composeModules([OutboxTypeormModule as unknown as Module])).toThrow(
+      'OutboxTypeormModule needs options: pass OutboxTypeormModule.forRoot({ … })',
+    );
+  });
 });

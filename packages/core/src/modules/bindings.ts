@@ -1,4 +1,5 @@
 import { OutboxError } from '../errors.js';
+import { assertModule } from './assert-module.js';
 import { dependenciesOf } from './inject.js';
 import {
   type Dependency,
@@ -27,6 +28,7 @@ export interface Bindings {
 
 /** Gathers what modules and preferences bind, and refuses what can't be resolved, before anything is made. */
 export function collectBindings(modules: readonly Module[], preferences: readonly Provider[]): Bindings {
+  modules.forEach(assertModule);
   const bindings = {
     providers: collectProviders(modules, preferences),
     contributions: collectContributions(modules),

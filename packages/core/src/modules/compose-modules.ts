@@ -1,6 +1,7 @@
 import { OutboxError } from '../errors.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
 import { type Lifecycle, Lifecycles, type StopOptions } from './lifecycle.js';
+import { LifecycleRuns } from './lifecycle-runs.js';
 import { type Dependency, isLazy, isOptional, type Module, type Provider, tokenOf } from './module.js';
 import { isPoolToken } from './pool.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
@@ -23,9 +24,19 @@ export interface OutboxApp {
   has(token: Token): boolean;
   /** Every bound token. Bind each to `() => app.get(token)` to host the application in another container. */
   readonly tokens: readonly Token[];
-  /** Starts what the modules run. When one fails, those already started are stopped again. */
+  /**
+   * Starts what the modules run. When one fails, those already started are stopped again.
+   *
+   * @throws `START_ABANDONED` when `stop()` gave up on it.
+   */
   start(options?: StartOptions): Promise<void>;
-  /** Stops what runs, in reverse order, and reports every error. Harmless when nothing runs. */
+  /**
+   * Stops what runs, in reverse order, and reports every error. Harmless when nothing runs. A start that is under way
+   * has `graceMs` to end; one that hangs, on a database that does not answer for example, is abandoned: what had
+   * started is stopped, and what it starts later is stopped again.
+   *
+   * @throws `START_ABANDONED` when a start was abandoned; it names the part that hangs.
+   */
   stop(options?: StopOptions): Promise<void>;
 }
 
@@ -41,9 +52,7 @@ class ComposedApp implements OutboxApp {
   readonly tokens: readonly Token[];
   readonly #bindings: Bindings;
   readonly #instances = new Map<Binding | TokenKey, unknown>();
-  #started: Lifecycle[] = [];
-  #starting: Promise<void> | undefined;
-  #stopping: Promise<void> | undefined;
+  readonly #runs = new LifecycleRuns();
 
   constructor(bindings: Bindings) {
     this.#bindings = bindings;
@@ -59,64 +68,11 @@ class ComposedApp implements OutboxApp {
   }
 
   start(options: StartOptions = {}): Promise<void> {
-    this.#starting ??= this.#startAll(options).catch((error) => {
-      this.#starting = undefined;
-      throw error;
-    });
-    return this.#starting;
+    return this.#runs.start(() => lifecyclesFor(this.get(Lifecycles).items, options));
   }
 
   stop(options: StopOptions = {}): Promise<void> {
-    this.#stopping ??= this.#stopAll(options).finally(() => {
-      this.#stopping = undefined;
-    });
-    return this.#stopping;
-  }
-
-  async #startAll({ only }: StartOptions): Promise<void> {
-    const all = this.get(Lifecycles).items;
-    const resources = all.filter(({ phase }) => phase === 'resource');
-    const work = only === 'resource' ? [] : all.filter(({ phase }) => phase !== 'resource');
-    for (const lifecycle of [...resources, ...work]) {
-      try {
-        await lifecycle.start();
-      } catch (error) {
-        throw await this.#stopAfter(error);
-      }
-      this.#started.push(lifecycle);
-    }
-  }
-
-  async #stopAll(options: StopOptions): Promise<void> {
-    // A stop during the start waits for it: what starts later would otherwise never be stopped.
-    await this.#starting?.catch(() => {});
-    this.#starting = undefined;
-    await this.#stopStarted(options);
-  }
-
-  async #stopAfter(error: unknown): Promise<unknown> {
-    try {
-      await this.#stopStarted({});
-      return error;
-    } catch (stopError) {
-      return new AggregateError([error, stopError], 'the start failed, and so did stopping what had started');
-    }
-  }
-
-  async #stopStarted(options: StopOptions): Promise<void> {
-    const errors: unknown[] = [];
-    const started = this.#started.reverse();
-    this.#started = [];
-    for (const lifecycle of started) {
-      try {
-        await lifecycle.stop(options);
-      } catch (error) {
-        errors.push(error);
-      }
-    }
-    if (errors.length === 1) throw errors[0];
-    if (errors.length > 1)
-      throw new AggregateError(errors, 'several parts of the application failed to stop');
+    return this.#runs.stop(options);
   }
 
   #resolve(dependency: Dependency): unknown {
@@ -154,4 +110,10 @@ class ComposedApp implements OutboxApp {
     }
     return made;
   }
+}
+
+/** Resources first. */
+function lifecyclesFor(all: readonly Lifecycle[], { only }: StartOptions): Lifecycle[] {
+  const resources = all.filter(({ phase }) => phase === 'resource');
+  return only === 'resource' ? resources : [...resources, ...all.filter(({ phase }) => phase !== 'resource')];
 }

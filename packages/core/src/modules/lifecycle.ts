@@ -1,9 +1,24 @@
+import { OutboxError } from '../errors.js';
 import { Pool } from './pool.js';
 import { nameToken } from './token.js';
 
 export interface StopOptions {
-  /** How long work in flight may take to finish. */
+  /**
+   * How long work in flight may take to finish.
+   * @default 10_000
+   */
   readonly graceMs?: number;
+}
+
+export const DEFAULT_GRACE_MS = 10_000;
+
+export function assertGrace(graceMs = 0): void {
+  // A longer one does not fit a timer, which would then fire at once.
+  if (graceMs >= 0 && graceMs < 2 ** 31) return;
+  throw new OutboxError(
+    'INVALID_ARGUMENT',
+    `graceMs must be 0 or more and below 2^31, got ${String(graceMs)}`,
+  );
 }
 
 /** Something that runs between `app.start()` and `app.stop()`. */

@@ -213,6 +213,24 @@ test('start({ only: resource }) leaves alone what works by itself', async () => 
 });
 
 describe('what is wrong is refused when composing, by name', () => {
+  test.each([
+    [
+      { [Symbol.toStringTag]: 'OutboxPgModule', forRoot: () => {} },
+      'OutboxPgModule needs options: pass OutboxPgModule.forRoot({ … })',
+    ],
+    [{ forRoot: () => {} }, 'modules[1] needs options: pass its forRoot({ … })'],
+    [class ShopModule {}, 'modules[1] is the class ShopModule, not a module'],
+    [{ forRoot() {} }.forRoot, 'modules[1] is the function forRoot, not a module: call it'],
+    [undefined, 'modules[1] is undefined: do two files import each other?'],
+    [null, 'modules[1] is not a module'],
+    ['OutboxModule', 'modules[1] is not a module'],
+    [{ provides: [] }, 'modules[1] is not a module'],
+    [[moduleOf('nested')], 'modules[1] is a list of modules: spread it'],
+  ])('%o is not a module', (given, message) => {
+    const modules = [moduleOf('garage'), given as Module];
+    expect(() => composeModules(modules)).toThrow(refusal('INVALID_CONFIG', message));
+  });
+
   test('a missing binding names the module that needs it', () => {
     expect(() => composeModules([moduleOf('garage', { provide: Car, useClass: Car })])).toThrow(
       refusal(

@@ -1,0 +1,27 @@
+import { blocksOf } from './pages.js';
+
+/** Every page that shows a whole program, and the file that it is. */
+export const PAGES = {
+  'docs/start/pg.md': 'src/main.ts',
+  'docs/start/typeorm.md': 'src/main.ts',
+  'docs/start/prisma.md': 'src/main.ts',
+  'docs/guides/pg.md': 'src/worker.ts',
+} as const;
+
+export type Page = keyof typeof PAGES;
+
+const prismaClient = "export * from '../../../../../packages/store-prisma/test/gen/client.js';\n";
+
+/** What the reader's migration makes, or `prisma db push`. */
+export const ORDERS = 'create table if not exists orders (id text primary key, status text not null)';
+
+export function mainOf(page: Page): string {
+  const block = blocksOf(page).find(({ code }) => code.startsWith(`// ${PAGES[page]}\n`));
+  if (!block) throw new Error(`${page} shows no ${PAGES[page]}`);
+  return block.code;
+}
+
+/** The files that a program needs beside itself. */
+export function filesOf(main: string): Record<string, string> {
+  return { 'src/main.ts': main, 'src/generated/prisma/client.ts': prismaClient };
+}
