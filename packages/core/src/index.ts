@@ -98,7 +98,16 @@ export { attemptsOf } from './outcome.js';
 export type { OutboxRoute } from './publisher-routes.js';
 export { OutboxRoutes, routePublisher } from './publisher-routes.js';
 // Retries
-export type { BackoffFunction, BackoffOptions, Jitter, Random, RetryPolicy } from './retry-policy.js';
+export type {
+  BackoffFunction,
+  BackoffOptions,
+  BackoffStrategies,
+  DelayBackoff,
+  Jitter,
+  NamedBackoff,
+  Random,
+  RetryPolicy,
+} from './retry-policy.js';
 export { backoffDelayMs } from './retry-policy.js';
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js';
 export { topicMatcher } from './topic-pattern.js';

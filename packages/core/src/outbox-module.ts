@@ -107,6 +107,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
   const enqueuing = {
     ...(schemas && { schemas }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+    ...knownStrategies(options),
   };
   const working = {
     ...both,
@@ -163,6 +164,12 @@ function signalsWith({ onFirstFailure, onDead, onBacklog }: OutboxHooks): Outbox
   if (onDead) signals.on('dead', onDead);
   if (onBacklog) signals.on('backlog', onBacklog.notify);
   return signals;
+}
+
+/** A process that only enqueues, and is given no strategies, can't know those of the dispatchers. */
+function knownStrategies(options: OutboxModuleOptions): Pick<EnqueueOptions, 'backoffStrategies'> {
+  const { worker = true, backoffStrategies = worker ? {} : undefined } = options;
+  return backoffStrategies ? { backoffStrategies } : {};
 }
 
 function publisherProvider(publisher: OutboxPublisher | PublishFunction | undefined): Provider[] {

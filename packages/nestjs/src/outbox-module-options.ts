@@ -48,6 +48,7 @@ type Passed = Pick<
   | 'maxRetakes'
   | 'schemas'
   | 'maxPayloadBytes'
+  | 'backoffStrategies'
   | 'onFirstFailure'
   | 'onDead'
   | 'onBacklog'

@@ -1,10 +1,10 @@
-import { type BackoffOptions, type OutboxModuleOptions as CoreOptions, OutboxError } from '@postcommit/core';
+import { type OutboxModuleOptions as CoreOptions, type DelayBackoff, OutboxError } from '@postcommit/core';
 import type { OutboxModuleOptions, PublisherSource } from './outbox-module-options.js';
 
 /** The policy that goes with every event. */
 export interface FrozenRetry {
   readonly maxAttempts: number;
-  readonly backoff: BackoffOptions;
+  readonly backoff: DelayBackoff;
 }
 
 /** The options in the core's words, with defaults filled in. */
@@ -49,12 +49,13 @@ function resolveRetry({ retry = {} }: OutboxModuleOptions): FrozenRetry {
 }
 
 function passed(options: OutboxModuleOptions): CoreOptions {
-  const { concurrency, publishTimeoutMs, maxRetakes, schemas, maxPayloadBytes } = options;
+  const { concurrency, publishTimeoutMs, maxRetakes, backoffStrategies, schemas, maxPayloadBytes } = options;
   const { onFirstFailure, onDead, onBacklog } = options;
   const all = {
     concurrency,
     publishTimeoutMs,
     maxRetakes,
+    backoffStrategies,
     schemas,
     maxPayloadBytes,
     onFirstFailure,
