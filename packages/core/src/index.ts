@@ -30,6 +30,7 @@ export { errorText } from './error-text.js';
 // Errors
 export type { OutboxErrorCode, PermanentErrorOptions } from './errors.js';
 export { isOutboxError, OutboxError, PermanentError, TransientError } from './errors.js';
+export type { FailureCount, FailureThreshold } from './failure-watch.js';
 export type { OutboxInterceptor, PublishLayer, PublishStep } from './interceptors.js';
 export { OutboxInterceptors } from './interceptors.js';
 export type { ComposeOptions, OutboxApp, StartOptions } from './modules/compose-modules.js';
@@ -80,7 +81,7 @@ export type {
   RowFilter,
 } from './outbox-row.js';
 export { stateOf } from './outbox-row.js';
-export type { OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
+export type { FirstFailure, OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
 export { OutboxSignals } from './outbox-signals.js';
 // Stores
 export type { OutboxStoreOptions } from './outbox-store.js';

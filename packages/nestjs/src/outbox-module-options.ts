@@ -51,6 +51,7 @@ type Passed = Pick<
   | 'backoffStrategies'
   | 'onFirstFailure'
   | 'onDead'
+  | 'onFailures'
   | 'onBacklog'
 >;
 

@@ -50,7 +50,7 @@ function resolveRetry({ retry = {} }: OutboxModuleOptions): FrozenRetry {
 
 function passed(options: OutboxModuleOptions): CoreOptions {
   const { concurrency, publishTimeoutMs, maxRetakes, backoffStrategies, schemas, maxPayloadBytes } = options;
-  const { onFirstFailure, onDead, onBacklog } = options;
+  const { onFirstFailure, onDead, onFailures, onBacklog } = options;
   const all = {
     concurrency,
     publishTimeoutMs,
@@ -60,6 +60,7 @@ function passed(options: OutboxModuleOptions): CoreOptions {
     maxPayloadBytes,
     onFirstFailure,
     onDead,
+    onFailures,
     onBacklog,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
