@@ -53,6 +53,8 @@ export { Pool } from './modules/pool.js';
 export type { Token, TokenKey } from './modules/token.js';
 export { nameToken, tokenKey } from './modules/token.js';
 export type { OutboxConfig } from './outbox-config.js';
+export type { OutboxCounter } from './outbox-counters.js';
+export { OutboxCounters } from './outbox-counters.js';
 export type { DispatchSummary } from './outbox-dispatcher.js';
 export { OutboxDispatcher } from './outbox-dispatcher.js';
 // Modules
