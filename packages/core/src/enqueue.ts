@@ -55,8 +55,8 @@ export class EnqueuePipeline {
   constructor(options: EnqueueOptions = {}) {
     this.#options = options;
     this.#schemas = schemaMap(options.schemas ?? {});
-    const { maxPayloadBytes = 1_048_576, backoffStrategies } = options;
-    this.#limits = { maxPayloadBytes, backoffStrategies };
+    const { backoffStrategies } = options;
+    this.#limits = { maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576, backoffStrategies };
     assertMaxPayloadBytes(this.#limits.maxPayloadBytes);
     this.#interceptors = [...(options.interceptors ?? [])];
     this.#generateId = options.generateId ?? createUuidv7();

@@ -120,7 +120,7 @@ describe('OutboxRetentionJob', () => {
     expect(logger.info, 'nothing was left to delete').toHaveBeenCalledOnce();
   });
 
-  test('logs to standard error by default, where nothing else of ours is, and not with logger: false', async () => {
+  test('logs to standard error by default, and nowhere with logger: false', async () => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     onTestFinished(() => written.mockRestore());
     await new OutboxRetentionJob(new MemoryOutboxStore()).execute();
