@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffDelayMs } from '@postcommit/core';
+import { backoffDelayMs, type DelayBackoff } from '@postcommit/core';
 import { describe, expect, it, vi } from 'vitest';
 import { PageProgram } from './documentation/page-program.js';
 import { blocksOf } from './documentation/pages.js';
@@ -64,7 +64,7 @@ describe('the guide on retries', () => {
       .replaceAll('_', '')
       .replaceAll("'", '"')
       .replace(/(\w+):/g, '"$1":');
-    const backoff = JSON.parse(json) as BackoffOptions;
+    const backoff = JSON.parse(json) as DelayBackoff;
     const waits = [1, 2, 3, 4].map((attempts) => `${backoffDelayMs(backoff, attempts, () => 0) / 1_000} s`);
     expect(row[waitsColumn]).toMatch(new RegExp(`^${waits.join(', ')} …`));
   });

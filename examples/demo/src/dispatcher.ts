@@ -28,7 +28,7 @@ const app = composeModules([
 const report = (told: DispatcherReport): void => void process.send?.(told);
 const signals = app.get(OutboxSignals);
 signals.on('failed', ({ row, error, delayMs }) =>
-  report({ kind: 'failed', topic: row.topic, attempt: row.attempts + 1, error, delayMs }),
+  report({ kind: 'failed', topic: row.topic, attempt: row.attempts, error, delayMs }),
 );
 signals.on('dead', () => report({ kind: 'dead' }));
 

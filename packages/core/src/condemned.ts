@@ -1,3 +1,4 @@
+import { missingStrategy } from './backoff-strategies.js';
 import type { OutboxConfig } from './outbox-config.js';
 import type { OutboxRow } from './outbox-row.js';
 import type { Outcome } from './outcome.js';
@@ -5,6 +6,12 @@ import type { Outcome } from './outcome.js';
 /** The verdict on a row that must not be published any more; undefined for the others. */
 export function condemned(row: OutboxRow, config: OutboxConfig): Outcome | undefined {
   if (row.undecodable !== undefined) return undecodable(row, row.undecodable);
+  // Without its strategy a failure could only be retried blindly: better not to begin.
+  const missing = missingStrategy(row.retry.backoff, config.backoffStrategies);
+  if (missing !== undefined) {
+    const cure = 'add it to backoffStrategies where rows are dispatched, then retry the row';
+    return undecodable(row, `${missing} in this process; ${cure}`);
+  }
   if (row.retakes >= config.maxRetakes) {
     const error = `its claim expired ${row.retakes} times in a row: the process may have died of it each time`;
     return { id: row.id, kind: 'dead', untried: true, reason: 'crashed', error };

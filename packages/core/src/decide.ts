@@ -1,15 +1,9 @@
+import { isNamedBackoff, strategyOf } from './backoff-strategies.js';
 import { errorText } from './error-text.js';
 import { OutboxError } from './errors.js';
 import type { DeadReason, OutboxRow } from './outbox-row.js';
 import { isDeadReason, type Outcome } from './outcome.js';
-import {
-  type BackoffFunction,
-  type BackoffOptions,
-  backoffDelayMs,
-  boundedDelayMs,
-  type Random,
-  type RetryPolicy,
-} from './retry-policy.js';
+import { backoffDelayMs, boundedDelayMs, type Random, type RetryPolicy } from './retry-policy.js';
 
 /** What becomes of a row whose publish failed. */
 export type Decision =
@@ -37,7 +31,7 @@ export function decide(
   if (permanent === true) return dead('permanent');
   const attempts = row.attempts + 1;
   if (attempts >= (row.retry.maxAttempts ?? policy.maxAttempts)) return dead('exhausted');
-  const delayMs = configuredDelayMs(row.retry.backoff ?? policy.backoff, attempts, error, row, random);
+  const delayMs = configuredDelayMs(policy, attempts, error, row, random);
   return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastDelayMs(error))) };
 }
 
@@ -62,15 +56,18 @@ export function outcomeOfError(
 }
 
 function configuredDelayMs(
-  backoff: BackoffOptions | BackoffFunction | undefined,
+  policy: RetryPolicy,
   attempts: number,
   error: unknown,
   row: OutboxRow,
   random: Random,
 ): number {
+  const backoff = row.retry.backoff ?? policy.backoff;
   if (backoff === undefined) return 0;
-  if (typeof backoff !== 'function') return backoffDelayMs(backoff, attempts, random);
-  const delayMs = backoff(attempts, error, row);
+  const isFunction = typeof backoff === 'function';
+  if (!isFunction && !isNamedBackoff(backoff)) return backoffDelayMs(backoff, attempts, random);
+  const strategy = isFunction ? backoff : strategyOf(backoff, policy.backoffStrategies);
+  const delayMs = strategy(attempts, error, row);
   if (Number.isFinite(delayMs)) return delayMs;
   throw new OutboxError(
     'INVALID_RETRY_POLICY',
@@ -78,15 +75,18 @@ function configuredDelayMs(
   );
 }
 
-/** What the other side asked for, in a Retry-After header for example. */
+/** What the other side asked for, in a Retry-After header for example. `retryAfter` is in seconds, as in that header. */
 function leastDelayMs(error: unknown): number {
-  const { retryAfterMs } = fieldsOf(error);
-  return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0;
+  const { retryAfterMs, retryAfter } = fieldsOf(error);
+  if (typeof retryAfterMs === 'number' && retryAfterMs >= 0) return retryAfterMs;
+  const isSeconds = typeof retryAfter === 'number' && Number.isFinite(retryAfter) && retryAfter >= 0;
+  return isSeconds ? retryAfter * 1_000 : 0;
 }
 
 interface ErrorFields {
   readonly permanent?: unknown;
   readonly retryAfterMs?: unknown;
+  readonly retryAfter?: unknown;
   readonly deadReason?: unknown;
 }
 
@@ -94,8 +94,8 @@ interface ErrorFields {
 function fieldsOf(error: unknown): ErrorFields {
   if (typeof error !== 'object' || error === null) return {};
   try {
-    const { permanent, retryAfterMs, deadReason } = error as ErrorFields;
-    return { permanent, retryAfterMs, deadReason };
+    const { permanent, retryAfterMs, retryAfter, deadReason } = error as ErrorFields;
+    return { permanent, retryAfterMs, retryAfter, deadReason };
   } catch {
     return {};
   }

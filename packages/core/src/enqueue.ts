@@ -3,7 +3,7 @@ import { OutboxError } from './errors.js';
 import { intercept, type OutboxInterceptor } from './interceptors.js';
 import { nameToken } from './modules/token.js';
 import type { OutboxEntry, OutboxTopic, PayloadOf } from './outbox-row.js';
-import type { BackoffOptions } from './retry-policy.js';
+import type { BackoffOptions, BackoffStrategies } from './retry-policy.js';
 import { type StandardSchema, schemaProblem } from './standard-schema.js';
 import { createUuidv7 } from './uuidv7.js';
 
@@ -28,6 +28,8 @@ export interface EnqueueOptions {
   readonly schemas?: OutboxSchemas;
   /** Default 1 MiB (1,048,576): larger messages belong in object storage, with a reference in the payload. */
   readonly maxPayloadBytes?: number;
+  /** Entries that name another backoff strategy are refused. Default: names are not checked. */
+  readonly backoffStrategies?: BackoffStrategies;
   readonly interceptors?: Iterable<OutboxInterceptor>;
   /** Default: UUIDv7s, increasing within the process. */
   readonly generateId?: () => string;
@@ -53,7 +55,8 @@ export class EnqueuePipeline {
   constructor(options: EnqueueOptions = {}) {
     this.#options = options;
     this.#schemas = schemaMap(options.schemas ?? {});
-    this.#limits = { maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576 };
+    const { backoffStrategies } = options;
+    this.#limits = { maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576, backoffStrategies };
     assertMaxPayloadBytes(this.#limits.maxPayloadBytes);
     this.#interceptors = [...(options.interceptors ?? [])];
     this.#generateId = options.generateId ?? createUuidv7();

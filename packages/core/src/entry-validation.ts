@@ -2,10 +2,12 @@ import type { NewRow } from './enqueue.js';
 import { OutboxError } from './errors.js';
 import type { OutboxEntry, OutboxHeaders } from './outbox-row.js';
 import { isPlainData, payloadProblem, stringProblem } from './payload-text.js';
-import { assertRetryOptions } from './retry-policy.js';
+import { assertRetryOptions, type BackoffStrategies } from './retry-policy.js';
 
 export interface EntryLimits {
   readonly maxPayloadBytes: number;
+  /** Undefined: the names of strategies can't be checked here. */
+  readonly backoffStrategies?: BackoffStrategies | undefined;
 }
 
 /** The length of the columns `topic` and `key`. */
@@ -38,7 +40,7 @@ export function toNewRow(
   if (entry.id !== undefined) assertId(entry.id, index);
   if (entry.headers !== undefined) assertHeaders(entry.headers, index);
   if (entry.availableAt !== undefined) assertDate(entry.availableAt, index);
-  if (entry.retry !== undefined) assertRetryOptions(entry.retry, `entry ${index}`);
+  if (entry.retry !== undefined) assertRetryOptions(entry.retry, `entry ${index}`, limits.backoffStrategies);
   return {
     id: entry.id ?? generateId(),
     topic: entry.topic,

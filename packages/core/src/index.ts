@@ -30,6 +30,7 @@ export { errorText } from './error-text.js';
 // Errors
 export type { OutboxErrorCode, PermanentErrorOptions } from './errors.js';
 export { isOutboxError, OutboxError, PermanentError, TransientError } from './errors.js';
+export type { FailureCount, FailureThreshold } from './failure-watch.js';
 export type { OutboxInterceptor, PublishLayer, PublishStep } from './interceptors.js';
 export { OutboxInterceptors } from './interceptors.js';
 export type { ComposeOptions, OutboxApp, StartOptions } from './modules/compose-modules.js';
@@ -53,6 +54,8 @@ export { runUntilSignal } from './modules/run-until-signal.js';
 export type { Token, TokenKey } from './modules/token.js';
 export { nameToken, tokenKey } from './modules/token.js';
 export type { OutboxConfig } from './outbox-config.js';
+export type { OutboxCounter } from './outbox-counters.js';
+export { OutboxCounters } from './outbox-counters.js';
 export type { DispatchSummary } from './outbox-dispatcher.js';
 export { OutboxDispatcher } from './outbox-dispatcher.js';
 // Modules
@@ -81,7 +84,7 @@ export type {
   RowFilter,
 } from './outbox-row.js';
 export { stateOf } from './outbox-row.js';
-export type { OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
+export type { FirstFailure, OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
 export { OutboxSignals } from './outbox-signals.js';
 // Stores
 export type { OutboxStoreOptions, PurgeCut } from './outbox-store.js';
@@ -99,7 +102,16 @@ export { attemptsOf } from './outcome.js';
 export type { OutboxRoute } from './publisher-routes.js';
 export { OutboxRoutes, routePublisher } from './publisher-routes.js';
 // Retries
-export type { BackoffFunction, BackoffOptions, Jitter, Random, RetryPolicy } from './retry-policy.js';
+export type {
+  BackoffFunction,
+  BackoffOptions,
+  BackoffStrategies,
+  DelayBackoff,
+  Jitter,
+  NamedBackoff,
+  Random,
+  RetryPolicy,
+} from './retry-policy.js';
 export { backoffDelayMs } from './retry-policy.js';
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js';
 export { topicMatcher } from './topic-pattern.js';

@@ -1,9 +1,11 @@
+import { assertBackoffStrategies } from './backoff-strategies.js';
 import { OutboxError } from './errors.js';
 import {
   assertBackoff,
   assertMaxAttempts,
   type BackoffFunction,
   type BackoffOptions,
+  type BackoffStrategies,
   type RetryPolicy,
 } from './retry-policy.js';
 
@@ -15,6 +17,8 @@ export interface OutboxConfig extends RetryPolicy {
   readonly maxAttempts: number;
   /** The wait after a failure. Default none: due at once, at the back of the line. */
   readonly backoff?: BackoffOptions | BackoffFunction;
+  /** Backoff functions by name: an entry chooses one by `retry: { backoff: { type: name } }`. Default none. */
+  readonly backoffStrategies?: BackoffStrategies;
   /** Expired claims in a row before a row is taken for the one that kills its process. Default 5. */
   readonly maxRetakes: number;
   /** Publishes at the same time. Default 1: in order. Rows with the same key always go one after another. */
@@ -38,9 +42,10 @@ export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig 
   for (const name of ['batchSize', 'maxRetakes', 'concurrency'] as const)
     assertWholeFromOne(name, resolved[name]);
   assertMaxAttempts(resolved.maxAttempts, 'OutboxConfig');
-  if (resolved.backoff !== undefined && typeof resolved.backoff !== 'function') {
-    assertBackoff(resolved.backoff, 'OutboxConfig');
-  }
+  const { backoff, backoffStrategies = {} } = resolved;
+  assertBackoffStrategies(backoffStrategies);
+  if (backoff !== undefined && typeof backoff !== 'function')
+    assertBackoff(backoff, 'OutboxConfig', backoffStrategies);
   if (!(Number.isFinite(resolved.publishTimeoutMs) && resolved.publishTimeoutMs >= 1)) {
     throw invalid(`publishTimeoutMs must be at least 1, got ${String(resolved.publishTimeoutMs)}`);
   }

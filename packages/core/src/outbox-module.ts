@@ -1,6 +1,7 @@
 import { OutboxDriver, OutboxSchema, OutboxWakeup } from './capabilities.js';
 import { type EnqueueOptions, EnqueuePipeline } from './enqueue.js';
 import { OutboxError } from './errors.js';
+import { assertFailureHook, type FailureThreshold, FailureWatch } from './failure-watch.js';
 import { OutboxInterceptors } from './interceptors.js';
 import { type Lifecycle, Lifecycles } from './modules/lifecycle.js';
 import {
@@ -24,9 +25,15 @@ import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
 
 /** Called for alerts, each after what it tells is in the table. A hook that fails never holds up a row. */
 export interface OutboxHooks {
-  /** A row failed for the first time and will be tried again. */
+  /** A row failed for the first time; `willRetry` tells whether that was also the last. */
   readonly onFirstFailure?: OutboxSignalListener<'firstFailure'>;
+  /** A row was given up. The row has all that a dead-letter record needs. */
   readonly onDead?: OutboxSignalListener<'dead'>;
+  /**
+   * More than `threshold` tries of a topic failed, or rows of it died, within `windowMs`; again only after there were
+   * fewer. Counts what this process did.
+   */
+  readonly onFailures?: FailureThreshold & { readonly notify: OutboxSignalListener<'failures'> };
   /** The worker saw at least `threshold` rows that are due; again only after there were less. */
   readonly onBacklog?: { readonly threshold: number; readonly notify: OutboxSignalListener<'backlog'> };
 }
@@ -102,11 +109,12 @@ export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Mo
 
 function outboxModule(options: OutboxModuleOptions): Module {
   const { publisher, worker = true, schemas, maxPayloadBytes, ...rest } = options;
-  const { onFirstFailure, onDead, onBacklog, ...both } = rest;
+  const { onFirstFailure, onDead, onFailures, onBacklog, ...both } = rest;
   const { pollIntervalMs, batchesInFlight, maxBytesInFlight, ...config } = both;
   const enqueuing = {
     ...(schemas && { schemas }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+    ...knownStrategies(options),
   };
   const working = {
     ...both,
@@ -116,6 +124,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
   resolveConfig(config);
   resolveWorkerConfig(working);
   new EnqueuePipeline(enqueuing);
+  if (onFailures) assertFailureHook(onFailures);
   return {
     name: 'OutboxModule',
     provides: [
@@ -157,12 +166,22 @@ function outboxModule(options: OutboxModuleOptions): Module {
   };
 }
 
-function signalsWith({ onFirstFailure, onDead, onBacklog }: OutboxHooks): OutboxSignals {
+function signalsWith({ onFirstFailure, onDead, onFailures, onBacklog }: OutboxHooks): OutboxSignals {
   const signals = new OutboxSignals();
   if (onFirstFailure) signals.on('firstFailure', onFirstFailure);
   if (onDead) signals.on('dead', onDead);
   if (onBacklog) signals.on('backlog', onBacklog.notify);
+  if (onFailures) {
+    new FailureWatch(signals, onFailures);
+    signals.on('failures', onFailures.notify);
+  }
   return signals;
+}
+
+/** A process that only enqueues, and is given no strategies, can't know those of the dispatchers. */
+function knownStrategies(options: OutboxModuleOptions): Pick<EnqueueOptions, 'backoffStrategies'> {
+  const { worker = true, backoffStrategies = worker ? {} : undefined } = options;
+  return backoffStrategies ? { backoffStrategies } : {};
 }
 
 function publisherProvider(publisher: OutboxPublisher | PublishFunction | undefined): Provider[] {

@@ -1,10 +1,21 @@
 import type { SchemaProblem } from './capabilities.js';
 import { errorText } from './error-text.js';
+import type { FailureCount } from './failure-watch.js';
 import { nameToken } from './modules/token.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
 import type { DeadReason, OutboxBacklog, OutboxRow } from './outbox-row.js';
 
-/** What the dispatcher and the worker tell, by name. Each is told after it is true in the table. */
+/** The first failed try of a row; `willRetry` tells whether it was also the last. */
+export type FirstFailure = { readonly row: OutboxRow; readonly error: string } & (
+  | { readonly willRetry: true; readonly delayMs: number }
+  | { readonly willRetry: false; readonly delayMs?: undefined }
+);
+
+/**
+ * What the dispatcher and the worker tell, by name. Each is told after it is true in the table. The row of `failed`,
+ * `firstFailure` and `dead` is the one after the decision: with `attempts`, `lastError`, `deadReason`, and without its
+ * claim. Its `deadAt` and its new `availableAt` are by the clock of this process; the table has the database's time.
+ */
 export interface OutboxSignalMap {
   /** The worker runs. */
   readonly started: Record<never, never>;
@@ -14,13 +25,16 @@ export interface OutboxSignalMap {
   readonly batch: DispatchSummary;
   /** A publish failed; the row will be tried again. */
   readonly failed: { readonly row: OutboxRow; readonly error: string; readonly delayMs: number };
-  /** The same, but only when it was the row's first try. */
-  readonly firstFailure: { readonly row: OutboxRow; readonly error: string; readonly delayMs: number };
+  /** A row failed for the first time, whether it will be tried again or is dead at once. */
+  readonly firstFailure: FirstFailure;
+  /** A row was given up. */
   readonly dead: { readonly row: OutboxRow; readonly error: string; readonly reason: DeadReason };
   /** Outcomes that could not be recorded, because the claims were lost before. The new owner decides. */
   readonly fenced: { readonly ids: readonly string[] };
   /** Claims that had expired, of a process that died or stalled, were taken over. */
   readonly retaken: { readonly row: OutboxRow };
+  /** More than `threshold` tries of a topic failed, or rows of it died, within `windowMs`. Emitted once until there were fewer. */
+  readonly failures: FailureCount;
   /** At least `threshold` rows are due. Told once, and again after it has been less. */
   readonly backlog: OutboxBacklog & { readonly threshold: number };
   /** The table works, but badly: found when the application started. */

@@ -1,3 +1,4 @@
+import { isNamedBackoff, isStrategyName, missingStrategy } from './backoff-strategies.js';
 import { OutboxError } from './errors.js';
 import type { OutboxRow, RetryOptions } from './outbox-row.js';
 
@@ -8,7 +9,10 @@ import type { OutboxRow, RetryOptions } from './outbox-row.js';
 export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated';
 
 /** How long a failed row waits. Plain data, so that it can be stored with a row. */
-export interface BackoffOptions {
+export type BackoffOptions = DelayBackoff | NamedBackoff;
+
+/** A wait computed from numbers. */
+export interface DelayBackoff {
   /** `exponential` doubles the delay after each failure. */
   readonly type: 'fixed' | 'exponential';
   /** The wait after the first failure. */
@@ -19,14 +23,34 @@ export interface BackoffOptions {
   readonly jitter?: Jitter;
 }
 
+/** A wait decided by the function of this name in `backoffStrategies` of the dispatcher's configuration. */
+export interface NamedBackoff {
+  /** Any name but `fixed` and `exponential`: 1 to 100 printable ASCII characters. */
+  readonly type: string;
+  // Absent: with a delay, a name is a misspelt type.
+  readonly delayMs?: never;
+  readonly maxDelayMs?: never;
+  readonly jitter?: never;
+}
+
 /** `attempts` counts the failed publishes, this one included. Returns milliseconds. */
 export type BackoffFunction = (attempts: number, error: unknown, row: OutboxRow) => number;
+
+/**
+ * Backoff functions by name, for `backoff: { type: name }`.
+ *
+ * @example
+ * const backoffStrategies = { linear: (attempts: number) => attempts * 5_000 };
+ */
+export type BackoffStrategies = Readonly<Record<string, BackoffFunction>>;
 
 export interface RetryPolicy {
   /** Total tries, the first one included. */
   readonly maxAttempts: number;
   /** Absent: a failed row is due again at once. */
   readonly backoff?: BackoffOptions | BackoffFunction;
+  /** What `backoff: { type: name }` of an entry, or of this policy, may name. */
+  readonly backoffStrategies?: BackoffStrategies;
 }
 
 /** Returns a number in [0, 1), as `Math.random` does. */
@@ -41,7 +65,7 @@ const MAX_DOUBLINGS = 1_000;
 const DECORRELATED_STEPS = 64;
 
 /** The wait after the `attempts`-th failure, by `backoff` alone. */
-export function backoffDelayMs(backoff: BackoffOptions, attempts: number, random: Random): number {
+export function backoffDelayMs(backoff: DelayBackoff, attempts: number, random: Random): number {
   const cap = backoff.maxDelayMs ?? Math.max(DAY_MS, backoff.delayMs);
   if (backoff.jitter === 'decorrelated') return decorrelatedDelayMs(backoff.delayMs, cap, attempts, random);
   // Bounded, so that a base of 0 stays 0 instead of becoming 0 times infinity.
@@ -71,15 +95,19 @@ export function boundedDelayMs(delayMs: number): number {
   return Math.round(Math.min(Math.max(delayMs, 0), LONGEST_DELAY_MS));
 }
 
-/** Refuses a policy that makes no sense; `where` begins the message. */
-export function assertRetryOptions(retry: RetryOptions, where: string): void {
+/** Refuses an invalid policy; `where` begins the message. Names are checked where `strategies` are known. */
+export function assertRetryOptions(
+  retry: RetryOptions,
+  where: string,
+  strategies?: BackoffStrategies | undefined,
+): void {
   if (typeof retry !== 'object' || retry === null) throw invalid(where, 'retry must be an object');
   const { maxAttempts, backoff } = retry;
   if (maxAttempts !== undefined) assertMaxAttempts(maxAttempts, where);
   if (maxAttempts === Number.POSITIVE_INFINITY) {
     throw invalid(where, 'maxAttempts of an entry must be finite; leave it out to follow the configuration');
   }
-  if (backoff !== undefined) assertBackoff(backoff, where);
+  if (backoff !== undefined) assertBackoff(backoff, where, strategies);
 }
 
 export function assertMaxAttempts(maxAttempts: number, where: string): void {
@@ -89,17 +117,43 @@ export function assertMaxAttempts(maxAttempts: number, where: string): void {
   }
 }
 
-export function assertBackoff(backoff: BackoffOptions, where: string): void {
+export function assertBackoff(
+  backoff: BackoffOptions,
+  where: string,
+  strategies?: BackoffStrategies | undefined,
+): void {
   if (typeof backoff !== 'object' || backoff === null) {
     throw invalid(
       where,
       'backoff of an entry must be plain data; functions belong in the dispatcher’s configuration',
     );
   }
-  const { type, delayMs, maxDelayMs, jitter = 'none' } = backoff;
-  if (type !== 'fixed' && type !== 'exponential') {
-    throw invalid(where, `backoff.type must be 'fixed' or 'exponential', got ${String(type)}`);
+  if (isNamedBackoff(backoff)) assertNamedBackoff(backoff, where, strategies);
+  else assertDelayBackoff(backoff, where);
+}
+
+function assertNamedBackoff(
+  backoff: NamedBackoff,
+  where: string,
+  strategies: BackoffStrategies | undefined,
+): void {
+  const { type, ...rest } = backoff;
+  const hasMore = Object.values(rest).some((value) => value !== undefined);
+  if (hasMore || !isStrategyName(type)) {
+    throw invalid(
+      where,
+      `backoff.type must be 'fixed' or 'exponential', got ${String(type)}; a strategy is chosen by its name alone, 1 to 100 printable ASCII characters`,
+    );
   }
+  const problem = strategies && missingStrategy(backoff, strategies);
+  if (!problem) return;
+  const names = Object.keys(strategies).map((name) => `'${name}'`);
+  const others = names.length > 0 ? `, or use ${names.join(', ')}` : '';
+  throw invalid(where, `${problem}; add it to backoffStrategies${others}`);
+}
+
+function assertDelayBackoff(backoff: DelayBackoff, where: string): void {
+  const { delayMs, maxDelayMs, jitter = 'none' } = backoff;
   if (!isDelay(delayMs)) throw invalid(where, `backoff.delayMs must be 0 or more, got ${String(delayMs)}`);
   if (maxDelayMs !== undefined && !(isDelay(maxDelayMs) && maxDelayMs >= delayMs)) {
     throw invalid(

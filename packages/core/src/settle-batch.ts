@@ -2,13 +2,15 @@ import type { DispatchEngine } from './dispatch-engine.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
 import type { OutboxRow } from './outbox-row.js';
 import type { OutboxSignals } from './outbox-signals.js';
-import type { Outcome } from './outcome.js';
+import { attemptsOf, type Outcome } from './outcome.js';
 
 /** A row and what became of it. */
 export interface EndedRow {
   readonly row: OutboxRow;
   readonly outcome: Outcome;
 }
+
+type FailedOutcome = Extract<Outcome, { kind: 'failed' | 'dead' }>;
 
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 2_000;
@@ -86,15 +88,36 @@ export function tellEnds(
 ): void {
   for (const { row, outcome } of ended) {
     if (outcome.kind === 'dispatched' || outcome.kind === 'released' || !isOurs(row.id)) continue;
-    const { error } = outcome;
-    if (outcome.kind === 'dead') {
-      signals.tell('dead', { row, error, reason: outcome.reason });
-      continue;
-    }
-    const told = { row, error, delayMs: outcome.delayMs };
-    signals.tell('failed', told);
-    if (row.attempts === 0) signals.tell('firstFailure', told);
+    tellFailure(signals, rowAfter(row, outcome), outcome);
   }
   const fenced = ended.filter(({ row }) => !isOurs(row.id)).map(({ row }) => row.id);
   if (fenced.length > 0) signals.tell('fenced', { ids: fenced });
+}
+
+function tellFailure(signals: OutboxSignals, row: OutboxRow, outcome: FailedOutcome): void {
+  const { error } = outcome;
+  const isFirst = row.attempts === 1 && attemptsOf(outcome) === 1;
+  if (outcome.kind === 'dead') {
+    signals.tell('dead', { row, error, reason: outcome.reason });
+    if (isFirst) signals.tell('firstFailure', { row, error, willRetry: false });
+    return;
+  }
+  const { delayMs } = outcome;
+  signals.tell('failed', { row, error, delayMs });
+  if (isFirst) signals.tell('firstFailure', { row, error, willRetry: true, delayMs });
+}
+
+/** The row as its outcome leaves it. Times are this process's: asking for the database's would cost a statement. */
+function rowAfter(row: OutboxRow, outcome: FailedOutcome): OutboxRow {
+  const { claimToken: _, ...unclaimed } = row;
+  const now = Date.now();
+  return {
+    ...unclaimed,
+    attempts: row.attempts + attemptsOf(outcome),
+    retakes: 0,
+    lastError: outcome.error,
+    ...(outcome.kind === 'dead'
+      ? { deadAt: new Date(now), deadReason: outcome.reason }
+      : { availableAt: new Date(now + outcome.delayMs) }),
+  };
 }

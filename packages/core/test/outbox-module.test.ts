@@ -364,6 +364,9 @@ describe('the worker of OutboxModule', () => {
     [{ batchesInFlight: 0 }, 'batchesInFlight must be a whole number from 1'],
     [{ maxBytesInFlight: 0 }, 'maxBytesInFlight must be a whole number from 1'],
     [{ onBacklog: { threshold: 0, notify: () => {} } }, 'backlogThreshold must be a whole number from 1'],
+    [{ onFailures: { threshold: 0, windowMs: 1, notify: () => {} } }, 'onFailures.threshold must be a whole'],
+    [{ onFailures: { threshold: 1, windowMs: 0, notify: () => {} } }, 'onFailures.windowMs must be'],
+    [{ onFailures: { threshold: 1, windowMs: 9 } as never }, 'onFailures.notify must be a function'],
   ])('refuses %j where it was written', (options, message) => {
     expect(() => OutboxModule.forRoot(options)).toThrow(refusal('INVALID_CONFIG', message));
   });
@@ -431,8 +434,8 @@ describe('the worker of OutboxModule', () => {
       maxAttempts: 2,
       onFirstFailure: ({ row, error, delayMs }) => told.push(`first ${row.topic} ${error} ${delayMs}`),
       onDead: ({ row, error, reason }) => {
-        told.push(`dead ${row.topic} ${error} ${reason}`);
-        if (told.length === 3) done.resolve();
+        told.push(`dead ${row.topic} ${error} ${reason} ${row.attempts}`);
+        if (told.length === 4) done.resolve();
       },
     });
     await app.get(OutboxStore).enqueue([paid, { topic: 'order.lost', payload: {} }]);
@@ -440,13 +443,48 @@ describe('the worker of OutboxModule', () => {
     await done.promise;
     expect(told).toEqual([
       'first order.paid busy 0',
-      'dead order.lost gone permanent',
-      'dead order.paid busy exhausted',
+      'dead order.lost gone permanent 1',
+      'first order.lost gone undefined',
+      'dead order.paid busy exhausted 2',
     ]);
     await app.stop();
     await app.get(OutboxStore).enqueue({ topic: 'order.lost', payload: {} });
     await app.get(OutboxDispatcher).dispatchPending();
-    expect(told).toHaveLength(4);
+    expect(told).toHaveLength(6);
+  });
+
+  test('tells its hook that a dead-letter record can be written from the row', async () => {
+    const records: unknown[] = [];
+    const app = compose({
+      publisher: scripted({ x1: new PermanentError('gone') }),
+      onDead: ({ row: { id, topic, payload, attempts, lastError, deadAt, deadReason } }) =>
+        records.push({ id, topic, payload, attempts, lastError, deadAt, deadReason }),
+    });
+    await app.get(OutboxStore).enqueue({ ...paid, id: 'x1' });
+    await app.get(OutboxDispatcher).dispatchPending();
+    const [stored] = await app.get(OutboxStore).peek({ state: 'dead' }, 1);
+    const { id, topic, payload, attempts, lastError, deadReason } = stored ?? {};
+    expect(records).toEqual([
+      { id, topic, payload, attempts, lastError, deadReason, deadAt: expect.any(Date) },
+    ]);
+    expect(attempts).toBe(1);
+  });
+
+  test('tells its hook when more rows of a topic fail than it allows', async () => {
+    const notify = vi.fn();
+    const app = compose({
+      publisher: async ({ topic }) => {
+        throw topic === 'order.lost' ? new PermanentError('gone') : new Error('busy');
+      },
+      onFailures: { threshold: 2, windowMs: 60_000, notify },
+    });
+    const lost = { topic: 'order.lost', payload: {} };
+    await app.get(OutboxStore).enqueue([paid, lost, lost]);
+    await app.get(OutboxDispatcher).dispatchPending();
+    expect(notify).not.toHaveBeenCalled();
+    await app.get(OutboxStore).enqueue([lost, lost]);
+    await app.get(OutboxDispatcher).dispatchPending();
+    expect(notify.mock.calls).toEqual([[{ topic: 'order.lost', count: 3, windowMs: 60_000, threshold: 2 }]]);
   });
 
   test('tells its hook of a backlog once it reaches the threshold', async () => {
@@ -496,6 +534,7 @@ describe('the worker of OutboxModule', () => {
     expect(await store.count()).toMatchObject({ dead: 1, pending: 1, dispatched: 1 });
     expect(failed).toEqual([
       { signal: 'dead', error: new Error('pager is away') },
+      { signal: 'firstFailure', error: new Error('pager is away') },
       { signal: 'firstFailure', error: new Error('pager is away') },
     ]);
   });

@@ -4,7 +4,7 @@ import { errorFromResponse } from '../src/error-from-response.js';
 import { PermanentError, TransientError } from '../src/errors.js';
 import type { OutboxConfig } from '../src/outbox-config.js';
 import type { OutboxEntry, OutboxRow, RetryOptions } from '../src/outbox-row.js';
-import { type BackoffOptions, backoffDelayMs } from '../src/retry-policy.js';
+import { backoffDelayMs, type DelayBackoff } from '../src/retry-policy.js';
 import { entries, openOutbox, scripted } from './outbox-fixture.js';
 
 /** The documents are named by the number of their file in the specification. */
@@ -144,8 +144,8 @@ describe('document 003', () => {
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   });
 
-  const full: BackoffOptions = { type: 'exponential', delayMs: 1_000, maxDelayMs: capMs, jitter: 'full' };
-  const decorrelated: BackoffOptions = { ...full, jitter: 'decorrelated' };
+  const full: DelayBackoff = { type: 'exponential', delayMs: 1_000, maxDelayMs: capMs, jitter: 'full' };
+  const decorrelated: DelayBackoff = { ...full, jitter: 'decorrelated' };
 
   test('full jitter lies between nothing and the capped delay, over a thousand seeds', () => {
     for (const failures of [1, 2, 3, 4, 5, 6, 10]) {

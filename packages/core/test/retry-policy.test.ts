@@ -9,6 +9,7 @@ import {
   type BackoffOptions,
   backoffDelayMs,
   boundedDelayMs,
+  type DelayBackoff,
   type Jitter,
 } from '../src/retry-policy.js';
 import { refusal } from './outbox-fixture.js';
@@ -16,12 +17,12 @@ import { refusal } from './outbox-fixture.js';
 const DAY_MS = 86_400_000;
 const ALMOST_ONE = 1 - Number.EPSILON / 2;
 
-function delays(backoff: BackoffOptions, random = () => 0.5): number[] {
+function delays(backoff: DelayBackoff, random = () => 0.5): number[] {
   return [1, 2, 3, 4, 5].map((attempts) => backoffDelayMs(backoff, attempts, random));
 }
 
 describe('backoffDelayMs without jitter', () => {
-  test.each<[string, BackoffOptions, number[]]>([
+  test.each<[string, DelayBackoff, number[]]>([
     ['exponential doubles', { type: 'exponential', delayMs: 1_000 }, [1_000, 2_000, 4_000, 8_000, 16_000]],
     ['fixed stays', { type: 'fixed', delayMs: 1_000 }, [1_000, 1_000, 1_000, 1_000, 1_000]],
     [
@@ -49,7 +50,7 @@ describe('backoffDelayMs without jitter', () => {
 });
 
 describe('backoffDelayMs with jitter, base 1 s and cap 30 s', () => {
-  const base: BackoffOptions = { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000 };
+  const base: DelayBackoff = { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000 };
   const whole = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
 
   test('full jitter reaches from nothing to the whole delay', () => {

@@ -36,8 +36,8 @@ function failed(id: string, row: Partial<OutboxRow> = {}): EndedRow {
   return { row: rowWith({ id, ...row }), outcome: { id, kind: 'failed', error: `${id} failed`, delayMs: 7 } };
 }
 
-function dead(id: string): EndedRow {
-  return { row: rowWith({ id }), outcome: { id, kind: 'dead', error: 'never', reason: 'permanent' } };
+function dead(id: string, row: Partial<OutboxRow> = {}): EndedRow {
+  return { row: rowWith({ id, ...row }), outcome: { id, kind: 'dead', error: 'never', reason: 'permanent' } };
 }
 
 function released(id: string): EndedRow {
@@ -149,15 +149,55 @@ describe('tellEnds', () => {
   test('tells failures with the wait, and the first of a row apart', () => {
     expect(told([failed('x1'), failed('x2', { attempts: 1 })], ['x1', 'x2'])).toEqual([
       ['failed', { row: 'x1', error: 'x1 failed', delayMs: 7 }],
-      ['firstFailure', { row: 'x1', error: 'x1 failed', delayMs: 7 }],
+      ['firstFailure', { row: 'x1', error: 'x1 failed', willRetry: true, delayMs: 7 }],
       ['failed', { row: 'x2', error: 'x2 failed', delayMs: 7 }],
     ]);
   });
 
   test('tells the dead with the reason', () => {
-    expect(told([dead('x1')], ['x1'])).toEqual([
+    expect(told([dead('x1', { attempts: 3 })], ['x1'])).toEqual([
       ['dead', { row: 'x1', error: 'never', reason: 'permanent' }],
     ]);
+  });
+
+  test('tells a first failure that is also the last', () => {
+    expect(told([dead('x1')], ['x1'])).toEqual([
+      ['dead', { row: 'x1', error: 'never', reason: 'permanent' }],
+      ['firstFailure', { row: 'x1', error: 'never', willRetry: false }],
+    ]);
+  });
+
+  test('tells no first failure of a row that was given up untried', () => {
+    const { row } = dead('x1');
+    const outcome = { id: 'x1', kind: 'dead', untried: true, error: 'odd', reason: 'undecodable' } as const;
+    expect(told([{ row, outcome }], ['x1'])).toEqual([
+      ['dead', { row: 'x1', error: 'odd', reason: 'undecodable' }],
+    ]);
+  });
+
+  test('gives the row as it is after the decision, without its claim', () => {
+    const signals = new OutboxSignals();
+    const heard = listen(signals, 'failed', 'firstFailure', 'dead');
+    const claim = { claimToken: 'mine', retakes: 2 };
+    const ended = [failed('x1', { ...claim, attempts: 4 }), dead('x2', { ...claim, lastError: 'before' })];
+    const before = Date.now();
+    tellEnds(signals, ended, () => true);
+    const rows = heard.map(({ signal, told: what }) => [signal, 'row' in what && what.row]);
+    const deadRow = {
+      ...rowWith({ id: 'x2', attempts: 1, lastError: 'never', deadReason: 'permanent' }),
+      deadAt: expect.any(Date),
+    };
+    expect(rows).toEqual([
+      [
+        'failed',
+        { ...rowWith({ id: 'x1', attempts: 5, lastError: 'x1 failed' }), availableAt: expect.any(Date) },
+      ],
+      ['dead', deadRow],
+      ['firstFailure', deadRow],
+    ]);
+    const [x1, x2] = heard.flatMap(({ told: what }) => ('row' in what ? [what.row] : []));
+    expect(x1?.availableAt.getTime()).toBeGreaterThanOrEqual(before + 7);
+    expect(x2?.deadAt?.getTime()).toBeGreaterThanOrEqual(before);
   });
 
   test('tells of fenced rows only that they were fenced, all at once', () => {

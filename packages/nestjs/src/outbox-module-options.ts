@@ -49,8 +49,10 @@ type Passed = Pick<
   | 'maxRetakes'
   | 'schemas'
   | 'maxPayloadBytes'
+  | 'backoffStrategies'
   | 'onFirstFailure'
   | 'onDead'
+  | 'onFailures'
   | 'onBacklog'
 >;
 

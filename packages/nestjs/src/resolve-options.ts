@@ -1,11 +1,11 @@
-import { type BackoffOptions, type OutboxModuleOptions as CoreOptions, OutboxError } from '@postcommit/core';
+import { type OutboxModuleOptions as CoreOptions, type DelayBackoff, OutboxError } from '@postcommit/core';
 import type { NoListenerPolicy } from '@postcommit/publisher-events';
 import type { OutboxModuleOptions, PublisherSource } from './outbox-module-options.js';
 
 /** The policy that goes with every event. */
 export interface FrozenRetry {
   readonly maxAttempts: number;
-  readonly backoff: BackoffOptions;
+  readonly backoff: DelayBackoff;
 }
 
 /** The options in the core's words, with defaults filled in. */
@@ -54,16 +54,18 @@ function resolveRetry({ retry = {} }: OutboxModuleOptions): FrozenRetry {
 }
 
 function passed(options: OutboxModuleOptions): CoreOptions {
-  const { concurrency, publishTimeoutMs, maxRetakes, schemas, maxPayloadBytes } = options;
-  const { onFirstFailure, onDead, onBacklog } = options;
+  const { concurrency, publishTimeoutMs, maxRetakes, backoffStrategies, schemas, maxPayloadBytes } = options;
+  const { onFirstFailure, onDead, onFailures, onBacklog } = options;
   const all = {
     concurrency,
     publishTimeoutMs,
     maxRetakes,
+    backoffStrategies,
     schemas,
     maxPayloadBytes,
     onFirstFailure,
     onDead,
+    onFailures,
     onBacklog,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));

@@ -24,6 +24,9 @@ export function logSignals(signals: OutboxSignals, logger: Logger): void {
   signals.on('fenced', ({ ids }) =>
     logger.warn(`recorded too late, another process has taken over: ${ids.join(', ')}`),
   );
+  signals.on('failures', ({ topic, count, windowMs }) =>
+    logger.warn(`${count} failures of type ${quoted(topic)} within ${windowMs} ms`),
+  );
   signals.on('backlog', ({ pending, threshold }) =>
     logger.warn(`${pending} events are PENDING, the threshold is ${threshold}`),
   );

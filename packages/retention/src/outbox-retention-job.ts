@@ -1,5 +1,6 @@
 import { OutboxError, OutboxStore, optional, ProcessedMessages } from '@postcommit/core';
 import type { JobContext, ScheduledJob } from '@postcommit/scheduler';
+import { purgeLine } from './purge-line.js';
 import {
   type OutboxRetentionOptions,
   type PurgeReport,
@@ -54,7 +55,10 @@ export class OutboxRetentionJob implements ScheduledJob {
   }
 
   #report(report: PurgeReport): void {
-    if (report.dispatched + report.dead + report.processed > 0) this.#retention.onPurged?.(report);
+    if (report.dispatched + report.dead + report.processed === 0) return;
+    const { logger, onPurged } = this.#retention;
+    if (logger) logger.info(purgeLine(report, this.#retention));
+    onPurged?.(report);
   }
 }
 

@@ -9,6 +9,11 @@ export interface PurgeReport {
   readonly processed: number;
 }
 
+/** Where a sweep logs. `console` and pino fit. */
+export interface RetentionLogger {
+  info(message: string): void;
+}
+
 export interface OutboxRetentionOptions {
   /** How long a dispatched row stays, counted from its dispatch. Default 7 days. */
   readonly retentionMs?: number | undefined;
@@ -25,6 +30,10 @@ export interface OutboxRetentionOptions {
   readonly timezone?: string | undefined;
   /** Keeps other instances from sweeping at the same time; renewed while the sweep runs. Default 60 s. */
   readonly lockTtlMs?: number | undefined;
+  /**
+   * Gets one line after a sweep that deleted something, and only then. Default: a line on standard error. `false`: none.
+   */
+  readonly logger?: RetentionLogger | false | undefined;
   /** Told after a sweep that deleted something, and only then. What it throws is reported as the job's failure. */
   readonly onPurged?: ((report: PurgeReport) => void) | undefined;
 }
@@ -38,8 +47,13 @@ export interface Retention {
   readonly schedule: string;
   readonly timezone: string;
   readonly lockTtlMs: number;
+  readonly logger: RetentionLogger | false;
   readonly onPurged: ((report: PurgeReport) => void) | undefined;
 }
+
+const DEFAULT_LOGGER: RetentionLogger = {
+  info: (message) => void process.stderr.write(`${message}\n`),
+};
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -53,14 +67,24 @@ export function resolveRetention(options: OutboxRetentionOptions): Retention {
     schedule: options.schedule ?? '0 3 * * *',
     timezone: options.timezone ?? 'UTC',
     lockTtlMs: options.lockTtlMs ?? 60_000,
+    logger: options.logger ?? DEFAULT_LOGGER,
     onPurged: options.onPurged,
   };
+  assertLogger(retention.logger);
   for (const name of ['retentionMs', 'deadRetentionMs', 'processedRetentionMs'] as const) {
     const ageMs = retention[name];
     if (ageMs !== undefined) assertAge(name, ageMs);
   }
   assertJobSchedule(retention);
   return retention;
+}
+
+function assertLogger(logger: RetentionLogger | false): void {
+  if (logger === false || typeof logger?.info === 'function') return;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    'OutboxRetentionModule: logger must have a method info, or be false',
+  );
 }
 
 /** Zero would delete what was dispatched a moment ago, receipts of claims included: never what was meant. */

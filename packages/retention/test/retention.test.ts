@@ -1,4 +1,10 @@
-import { composeModules, type Module, OutboxModule, OutboxStore } from '@postcommit/core';
+import {
+  composeModules,
+  type Module,
+  OutboxModule,
+  OutboxStore,
+  type ProcessedMessages,
+} from '@postcommit/core';
 import { OutboxRetentionJob, OutboxRetentionModule, type PurgeReport } from '@postcommit/retention';
 import {
   OutboxSchedulerModule,
@@ -19,6 +25,17 @@ afterEach(() => {
 
 function outbox(table = new MemoryTable(new VirtualClock())): Module[] {
   return [OutboxModule.forRoot({ publisher: async () => {} }), OutboxMemoryModule.forRoot({ table })];
+}
+
+/** Three dispatched rows and a dead one, all eight days old. */
+async function oldRows(): Promise<{ store: MemoryOutboxStore }> {
+  const clock = new VirtualClock();
+  const store = new MemoryOutboxStore({ table: new MemoryTable(clock) });
+  const [dead = '', ...dispatched] = await store.enqueue([entry, entry, entry, entry]);
+  await store.markDispatched(dispatched);
+  await store.markDead(dead, 'gone');
+  await clock.advance(8 * DAY_MS);
+  return { store };
 }
 
 describe('OutboxRetentionModule', () => {
@@ -75,6 +92,7 @@ describe('OutboxRetentionModule', () => {
     [{ schedule: 'nightly' }, /schedule 'nightly'/],
     [{ timezone: 'Utopia' }, /timezone 'Utopia'/],
     [{ lockTtlMs: 0 }, /lockTtlMs/],
+    [{ logger: { log: () => {} } as never }, /logger must have a method info, or be false/],
   ])('forRoot refuses %j', (options, message) => {
     expect(() => OutboxRetentionModule.forRoot(options)).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringMatching(message) }),
@@ -87,6 +105,42 @@ describe('OutboxRetentionJob', () => {
     const onPurged = vi.fn();
     await new OutboxRetentionJob(new MemoryOutboxStore(), undefined, { onPurged }).execute();
     expect(onPurged).not.toHaveBeenCalled();
+  });
+
+  test('logs one line when it deleted rows, with counts and ages', async () => {
+    const { store } = await oldRows();
+    const logger = { info: vi.fn() };
+    const options = { deadRetentionMs: 36 * 60 * 60_000, logger };
+    const job = new OutboxRetentionJob(store, undefined, options);
+    await job.execute();
+    expect(logger.info.mock.calls).toEqual([
+      ['outbox-retention: deleted 3 dispatched rows older than 7 days, 1 dead row older than 36 hours'],
+    ]);
+    await job.execute();
+    expect(logger.info, 'nothing was left to delete').toHaveBeenCalledOnce();
+  });
+
+  test('logs to standard error by default, and nowhere with logger: false', async () => {
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => written.mockRestore());
+    await new OutboxRetentionJob(new MemoryOutboxStore()).execute();
+    expect(written).not.toHaveBeenCalled();
+    const first = await oldRows();
+    await new OutboxRetentionJob(first.store).execute();
+    expect(written.mock.calls).toEqual([['outbox-retention: deleted 3 dispatched rows older than 7 days\n']]);
+    const second = await oldRows();
+    await new OutboxRetentionJob(second.store, undefined, { logger: false }).execute();
+    expect(written).toHaveBeenCalledOnce();
+  });
+
+  test('logs what consumers no longer remember', async () => {
+    const logger = { info: vi.fn() };
+    const processed = { purge: async () => 2 } as unknown as ProcessedMessages;
+    const options = { processedRetentionMs: 90_000, logger };
+    await new OutboxRetentionJob(new MemoryOutboxStore(), processed, options).execute();
+    expect(logger.info.mock.calls).toEqual([
+      ['outbox-retention: deleted 2 processed messages older than 90 seconds'],
+    ]);
   });
 
   test('reports what it deleted also when the second half of the sweep fails', async () => {

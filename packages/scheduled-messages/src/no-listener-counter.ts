@@ -1,6 +1,6 @@
-import { errorText, nameToken } from '@postcommit/core';
+import { errorText, nameToken, type OutboxCounter } from '@postcommit/core';
 
-/** The name for whoever exports the counter. */
+/** The name under which `@postcommit/telemetry` exports the counter. */
 export const NO_LISTENER_METRIC = 'app_schedule_job_no_listener_total';
 
 /** A schedule that arrived while nobody listened to its topic. */
@@ -15,13 +15,16 @@ export type OnNoListener = (told: NoListener) => void;
  * Counts the schedules of this process that nobody heard. Where `onNoListener` is not given, each is a process warning
  * too, so that it can't go unnoticed.
  */
-export class NoListenerCounter {
+export class NoListenerCounter implements OutboxCounter {
   static {
     nameToken(this, '@postcommit/scheduled-messages/NoListenerCounter');
   }
 
   readonly metric = NO_LISTENER_METRIC;
+  readonly unit = '{message}';
+  readonly description = 'Schedules that arrived while nobody listened to their topic.';
   readonly #onNoListener: OnNoListener;
+  readonly #listeners = new Set<() => void>();
   #total = 0;
 
   constructor(onNoListener: OnNoListener = warn) {
@@ -33,9 +36,17 @@ export class NoListenerCounter {
     return this.#total;
   }
 
+  onCount(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
   /** For the publisher. A hook that fails is reported, and never fails the schedule. */
   count(told: NoListener): void {
     this.#total += 1;
+    for (const listener of this.#listeners) listener();
     try {
       this.#onNoListener(told);
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { DeadReason, OutboxRow, OutboxSignals } from '@postcommit/core';
+import type { OutboxSignals } from '@postcommit/core';
 import { type EventBus, ListenersFailedError } from '@postcommit/publisher-events';
 import { ScheduleFailed } from './schedule-events.js';
 import { envelopeOf } from './schedule-row.js';
@@ -12,21 +12,14 @@ export function publishFailures(signals: OutboxSignals, bus: Pick<EventBus, 'pub
     const envelope = envelopeOf(row);
     if (!envelope) return;
     const { topic, metadata } = envelope;
-    const attempts = failedAttempts(row, reason);
     const failed = new ScheduleFailed(topic, {
       scheduledJobId: row.id,
       lastError: error,
-      attempts,
+      attempts: row.attempts,
       metadata,
       reason,
     });
     const delivery = await bus.publish(failed);
     if (delivery.failures.length > 0) throw new ListenersFailedError(delivery);
   });
-}
-
-/** The row is told as it was claimed, before the try that failed; some are given up without another try. */
-function failedAttempts({ attempts, retry }: OutboxRow, reason: DeadReason): number {
-  const wasTried = reason !== 'crashed' && attempts < (retry.maxAttempts ?? Number.POSITIVE_INFINITY);
-  return wasTried ? attempts + 1 : attempts;
 }

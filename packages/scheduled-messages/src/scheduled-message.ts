@@ -76,6 +76,7 @@ function policyOf({ retry: { maxAttempts, backoff } }: OutboxRow): ScheduleRetry
   const defaults = DEFAULT_SCHEDULE_RETRY;
   return {
     attempts: maxAttempts ?? defaults.attempts,
-    backoff: backoff ? { type: backoff.type, delay: backoff.delayMs } : defaults.backoff,
+    backoff:
+      backoff?.delayMs !== undefined ? { type: backoff.type, delay: backoff.delayMs } : defaults.backoff,
   };
 }

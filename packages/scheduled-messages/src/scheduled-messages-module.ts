@@ -5,6 +5,7 @@ import {
   Lifecycles,
   type Module,
   nameToken,
+  OutboxCounters,
   OutboxRoutes,
   OutboxSignals,
   OutboxStore,
@@ -87,6 +88,7 @@ function scheduledMessagesModule(options: ScheduledMessagesModuleOptions): Modul
     ],
     contributes: [
       ROUTE,
+      { pool: OutboxCounters, useExisting: NoListenerCounter },
       // Shared subscriptions are contributed by EventsModule too: starting and stopping twice is harmless.
       contributeFactory(Lifecycles, [ScheduleSubscriptions], (subscriptions) => subscriptions),
       ...sweep(options.retention),

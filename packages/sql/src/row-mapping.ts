@@ -137,12 +137,11 @@ function isStringMap(value: unknown): value is Record<string, string> {
   return isObject(value) && Object.values(value).every((member) => typeof member === 'string');
 }
 
+/** Numbers, or the name of a strategy alone: whether there is one of that name, the dispatcher decides. */
 function isBackoff(value: unknown): value is BackoffOptions {
-  return (
-    isObject(value) &&
-    typeof value.delayMs === 'number' &&
-    ['fixed', 'exponential'].includes(String(value.type))
-  );
+  if (!isObject(value) || typeof value.type !== 'string') return false;
+  if (value.type === 'fixed' || value.type === 'exponential') return typeof value.delayMs === 'number';
+  return value.delayMs === undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

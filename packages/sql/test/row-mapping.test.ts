@@ -133,6 +133,7 @@ describe('rows edited into nonsense', () => {
     'backoff a string': `backoff = '"x"'`,
     'backoff of an unknown type': `backoff = '{"type": "cubic", "delayMs": 1}'`,
     'backoff without a delay': `backoff = '{"type": "fixed"}'`,
+    'backoff without a type': `backoff = '{}'`,
   };
 
   it.each(Object.entries(NONSENSE))(

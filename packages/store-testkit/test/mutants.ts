@@ -333,6 +333,18 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
+    'forgets a backoff that is only a name',
+    'a named backoff strategy is asked by the dispatcher that knows it',
+    class extends BrokenStore {
+      protected override insert(rows: readonly NewRow[], tx?: MemoryTransaction): Promise<void> {
+        const stripped = rows.map(({ backoff, ...row }) =>
+          backoff?.delayMs === undefined ? row : { ...row, backoff },
+        );
+        return super.insert(stripped, tx);
+      }
+    },
+  ),
+  mutant(
     'requeues into the old place of the key',
     'a requeued row goes to the tail of its key',
     class extends BrokenStore {

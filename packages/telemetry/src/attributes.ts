@@ -20,6 +20,7 @@ export const OUTBOX_ATTRIBUTES = {
   dispatched: 'outbox.dispatched',
   failed: 'outbox.failed',
   dead: 'outbox.dead',
+  deadReason: 'outbox.dead_reason',
   fenced: 'outbox.fenced',
   rowId: 'outbox.row_id',
   attempts: 'outbox.attempts',

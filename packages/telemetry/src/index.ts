@@ -12,5 +12,6 @@ export { BacklogGauges } from './backlog-gauges.js';
 // The module
 export { OutboxTelemetryModule } from './outbox-telemetry-module.js';
 export { StartupSpan } from './startup-span.js';
+export type { TelemetryParts } from './telemetry-interceptor.js';
 export { TelemetryInterceptor } from './telemetry-interceptor.js';
 export type { TelemetryClock, TelemetryOptions } from './telemetry-options.js';

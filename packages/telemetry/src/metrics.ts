@@ -1,6 +1,11 @@
 import type { Attributes, Counter, Histogram, Meter, MetricOptions } from '@opentelemetry/api';
-import type { DispatchSummary } from '@postcommit/core';
+import type { DeadReason, DispatchSummary, OutboxCounter } from '@postcommit/core';
 import { MESSAGING_SYSTEM, type MetricDefinition, OUTBOX_ATTRIBUTES, OUTBOX_METRICS } from './attributes.js';
+
+/** Why a dispatcher gives up a row. */
+const REASONS: readonly DeadReason[] = ['exhausted', 'permanent', 'crashed', 'no-listener', 'undecodable'];
+/** Topics whose deaths are counted from zero on: five series each, of the 2,000 that an SDK keeps by default. */
+const TOPICS_FROM_ZERO = 100;
 
 /** Counters and histograms. Their attributes have few values: a topic or the kind of an error, never an id or a key. */
 export class OutboxInstruments {
@@ -11,8 +16,10 @@ export class OutboxInstruments {
   readonly #fenced: Counter;
   readonly #publishDuration: Histogram;
   readonly #dispatchLag: Histogram;
+  readonly #contributed: ReadonlyMap<OutboxCounter, Counter>;
+  readonly #topics = new Set<string>();
 
-  constructor(meter: Meter, attributes: Attributes) {
+  constructor(meter: Meter, attributes: Attributes, contributed: readonly OutboxCounter[] = []) {
     const counter = (metric: MetricDefinition): Counter =>
       meter.createCounter(metric.name, optionsOf(metric));
     const histogram = (metric: MetricDefinition): Histogram =>
@@ -24,17 +31,35 @@ export class OutboxInstruments {
     this.#fenced = counter(OUTBOX_METRICS.fenced);
     this.#publishDuration = histogram(OUTBOX_METRICS.publishDuration);
     this.#dispatchLag = histogram(OUTBOX_METRICS.dispatchLag);
+    this.#contributed = new Map(
+      contributed.map((one) => [one, counter({ ...one, name: one.metric })] as const),
+    );
   }
 
   /** Zeros are added too: a series that exists from the first batch shows its first increase. */
-  batchSettled({ dispatched, failed, dead, fenced }: DispatchSummary): void {
+  batchSettled({ dispatched, failed, fenced }: DispatchSummary): void {
     this.#dispatched.add(dispatched, this.#attributes);
     this.#failed.add(failed, this.#attributes);
-    this.#dead.add(dead, this.#attributes);
     this.#fenced.add(fenced, this.#attributes);
+    for (const counter of this.#contributed.values()) counter.add(0, this.#attributes);
+  }
+
+  rowDied(topic: string, reason: DeadReason): void {
+    this.#addDead(1, topic, reason);
+  }
+
+  /** For who does not know of which topic, and why. */
+  rowsDied(count: number): void {
+    this.#dead.add(count, this.#attributes);
+  }
+
+  /** Another module counted one. */
+  counted(counter: OutboxCounter): void {
+    this.#contributed.get(counter)?.add(1, this.#attributes);
   }
 
   publishStarted(topic: string, lagSeconds: number): void {
+    this.#countDeathsFromZero(topic);
     this.#dispatchLag.record(lagSeconds, { ...this.#attributes, [OUTBOX_ATTRIBUTES.destination]: topic });
   }
 
@@ -46,6 +71,20 @@ export class OutboxInstruments {
       [OUTBOX_ATTRIBUTES.operationType]: 'send',
       [OUTBOX_ATTRIBUTES.destination]: topic,
       ...(errorType !== undefined && { [OUTBOX_ATTRIBUTES.errorType]: errorType }),
+    });
+  }
+
+  #countDeathsFromZero(topic: string): void {
+    if (this.#topics.has(topic) || this.#topics.size >= TOPICS_FROM_ZERO) return;
+    this.#topics.add(topic);
+    for (const reason of REASONS) this.#addDead(0, topic, reason);
+  }
+
+  #addDead(count: number, topic: string, reason: DeadReason): void {
+    this.#dead.add(count, {
+      ...this.#attributes,
+      [OUTBOX_ATTRIBUTES.destination]: topic,
+      [OUTBOX_ATTRIBUTES.deadReason]: reason,
     });
   }
 }

@@ -2,7 +2,9 @@ import {
   contributeFactory,
   Lifecycles,
   type Module,
+  OutboxCounters,
   OutboxInterceptors,
+  OutboxSignals,
   OutboxStore,
   optional,
 } from '@postcommit/core';
@@ -29,8 +31,8 @@ function telemetryModule(options: TelemetryOptions): Module {
     contributes: [
       contributeFactory(
         OutboxInterceptors,
-        [StartupSpan],
-        (startup) => new TelemetryInterceptor(options, startup),
+        [StartupSpan, optional(OutboxSignals), OutboxCounters],
+        (startup, signals, counters) => new TelemetryInterceptor(options, { startup, signals, counters }),
       ),
       { pool: Lifecycles, useExisting: StartupSpan },
       contributeFactory(Lifecycles, [optional(OutboxStore)], (store) => new BacklogGauges(store, options)),

@@ -1,9 +1,11 @@
 import { context, type Tracer, trace } from '@opentelemetry/api';
 import type {
   DispatchSummary,
+  OutboxCounter,
   OutboxEntry,
   OutboxInterceptor,
   OutboxRow,
+  OutboxSignals,
   PublishContext,
   PublishLayer,
   PublishStep,
@@ -29,6 +31,16 @@ import {
 import { TelemetrySources } from './telemetry-sources.js';
 import { headersForPublisher, withTraceContext } from './trace-context.js';
 
+/** What an application gives the interceptor besides options. `OutboxTelemetryModule` gives all of it. */
+export interface TelemetryParts {
+  /** Batches that run in the background of an application do not belong to its start. */
+  readonly startup?: StartupSpan | undefined;
+  /** Those of the dispatcher. Without them `outbox.dead` has no topic and no reason. */
+  readonly signals?: OutboxSignals | undefined;
+  /** What other modules count. */
+  readonly counters?: Iterable<OutboxCounter> | undefined;
+}
+
 /**
  * Traces and measures enqueue, dispatch and publish. It changes no outcome: every error goes on as it came. Where
  * no SDK is registered, it hands everything on untouched.
@@ -37,13 +49,17 @@ export class TelemetryInterceptor implements OutboxInterceptor {
   readonly #options: ResolvedTelemetryOptions;
   readonly #sources: TelemetrySources;
   readonly #startup: StartupSpan | undefined;
+  readonly #hearsOfDeaths: boolean;
   readonly #aborts = new AbortWatch();
 
-  /** `startup` is the module's: batches that run in the background of an application do not belong to its start. */
-  constructor(options: TelemetryOptions = {}, startup?: StartupSpan) {
+  constructor(options: TelemetryOptions = {}, { startup, signals, counters = [] }: TelemetryParts = {}) {
     this.#startup = startup;
     this.#options = resolveTelemetryOptions(options);
-    this.#sources = new TelemetrySources(this.#options);
+    const contributed = [...counters];
+    this.#sources = new TelemetrySources(this.#options, contributed);
+    this.#hearsOfDeaths = signals !== undefined;
+    signals?.on('dead', ({ row, reason }) => this.#sources.instruments?.rowDied(row.topic, reason));
+    for (const counter of contributed) counter.onCount(() => this.#sources.instruments?.counted(counter));
   }
 
   enqueue(
@@ -60,7 +76,9 @@ export class TelemetryInterceptor implements OutboxInterceptor {
   async dispatch(limit: number, next: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary> {
     const tracer = this.#sources.tracer;
     const summary = await (tracer ? this.#tracedDispatch(tracer, limit, next) : next(limit));
-    this.#sources.instruments?.batchSettled(summary);
+    const { instruments } = this.#sources;
+    instruments?.batchSettled(summary);
+    if (!this.#hearsOfDeaths) instruments?.rowsDied(summary.dead);
     return summary;
   }
 

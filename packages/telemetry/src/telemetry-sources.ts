@@ -8,6 +8,7 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api';
+import type { OutboxCounter } from '@postcommit/core';
 import { TELEMETRY_SCOPE } from './attributes.js';
 import { OutboxInstruments } from './metrics.js';
 import type { ResolvedTelemetryOptions } from './telemetry-options.js';
@@ -18,14 +19,16 @@ import type { ResolvedTelemetryOptions } from './telemetry-options.js';
  */
 export class TelemetrySources {
   readonly #options: ResolvedTelemetryOptions;
+  readonly #counters: readonly OutboxCounter[];
   #tracerProvider: TracerProvider | undefined;
   #tracer: Tracer | undefined;
   #meterProvider: MeterProvider | undefined;
   #meter: Meter | undefined;
   #instruments: OutboxInstruments | undefined;
 
-  constructor(options: ResolvedTelemetryOptions) {
+  constructor(options: ResolvedTelemetryOptions, counters: readonly OutboxCounter[] = []) {
     this.#options = options;
+    this.#counters = counters;
   }
 
   get tracer(): Tracer | undefined {
@@ -52,7 +55,8 @@ export class TelemetrySources {
     const meter = provider.getMeter(TELEMETRY_SCOPE);
     this.#meterProvider = provider;
     this.#meter = meter === createNoopMeter() ? undefined : meter;
-    this.#instruments = this.#meter && new OutboxInstruments(this.#meter, this.#options.attributes);
+    this.#instruments =
+      this.#meter && new OutboxInstruments(this.#meter, this.#options.attributes, this.#counters);
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   composeModules,
+  type Module,
   type OutboxApp,
   OutboxDispatcher,
   OutboxDriver,
@@ -22,6 +23,7 @@ export function composeOutbox(
   publisher: PublishFunction,
   options: OutboxModuleOptions = {},
   telemetry: TelemetryOptions = {},
+  more: readonly Module[] = [],
 ): TestOutbox {
   const clock = new VirtualClock();
   const app = composeModules(
@@ -29,6 +31,7 @@ export function composeOutbox(
       OutboxModule.forRoot({ ...options, publisher }),
       OutboxMemoryModule.forRoot({ table: new MemoryTable(clock) }),
       OutboxTelemetryModule.forRoot({ clock, ...telemetry }),
+      ...more,
     ],
     { preferences: [{ provide: OutboxDriver, useValue: { name: 'the test' } }] },
   );

@@ -3,6 +3,7 @@ import {
   AggregationTemporality,
   InMemoryMetricExporter,
   MeterProvider,
+  type MetricData,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import {
@@ -10,14 +11,27 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { PermanentError } from '@postcommit/core';
-import { VirtualClock } from '@postcommit/store-memory';
+import { type OutboxCounter, OutboxCounters, OutboxDispatcher, PermanentError } from '@postcommit/core';
+import { MemoryOutboxStore, VirtualClock } from '@postcommit/store-memory';
+import { TelemetryInterceptor } from '@postcommit/telemetry';
 import { describe, expect, test } from 'vitest';
 import { composeOutbox } from './compose-outbox.js';
 import { histogramsOf, only, soleValue, useOpenTelemetry } from './use-opentelemetry.js';
 
 const otel = useOpenTelemetry();
 const entry = { topic: 'order.paid', payload: {} };
+
+/** What died, by topic and reason. */
+function deathsIn(collected: Map<string, MetricData>): Record<string, unknown> {
+  const points = collected.get('outbox.dead')?.dataPoints ?? [];
+  const died = points.filter(({ value }) => value !== 0);
+  return Object.fromEntries(
+    died.map(({ attributes, value }) => [
+      `${attributes['messaging.destination.name']} ${attributes['outbox.dead_reason']}`,
+      value,
+    ]),
+  );
+}
 
 describe('the counters', () => {
   test('add up what the batches did', async () => {
@@ -33,15 +47,90 @@ describe('the counters', () => {
     await store.cancel('fenced');
     await dispatcher.dispatchPending();
     const collected = await otel.collect();
-    const counts = ['dispatched', 'failed', 'dead', 'fenced'].map((name) =>
+    const counts = ['dispatched', 'failed', 'fenced'].map((name) =>
       soleValue(collected.get(`outbox.${name}`)),
     );
-    expect(counts).toEqual([3, 2, 1, 1]);
+    expect(counts).toEqual([3, 2, 1]);
+    expect(deathsIn(collected)).toEqual({ 'dies permanent': 1 });
   });
 
   test('exist with zero from the first batch on', async () => {
     await composeOutbox(async () => {}).dispatcher.dispatchPending();
-    expect(soleValue((await otel.collect()).get('outbox.dead'))).toBe(0);
+    const collected = await otel.collect();
+    for (const name of ['dispatched', 'failed', 'fenced'])
+      expect(soleValue(collected.get(`outbox.${name}`))).toBe(0);
+  });
+
+  test('of the dead have the topic and the reason', async () => {
+    const { store, dispatcher } = composeOutbox(
+      async ({ topic }) => {
+        throw topic === 'refused' ? new PermanentError('gone') : new Error('down');
+      },
+      { maxAttempts: 1 },
+    );
+    const topics = ['refused', 'down', 'down'];
+    await store.enqueue(topics.map((topic) => ({ topic, payload: {} })));
+    await dispatcher.dispatchPending();
+    expect(deathsIn(await otel.collect())).toEqual({ 'refused permanent': 1, 'down exhausted': 2 });
+  });
+
+  test('of the dead exist with zero from the first publish of a topic on, for every reason', async () => {
+    const { store, dispatcher } = composeOutbox(async () => {});
+    await store.enqueue(entry);
+    await dispatcher.dispatchPending();
+    const points = (await otel.collect()).get('outbox.dead')?.dataPoints ?? [];
+    expect(points.map(({ attributes, value }) => [attributes['outbox.dead_reason'], value]).sort()).toEqual(
+      ['crashed', 'exhausted', 'no-listener', 'permanent', 'undecodable'].map((reason) => [reason, 0]),
+    );
+    expect(new Set(points.map(({ attributes }) => attributes['messaging.destination.name']))).toEqual(
+      new Set(['order.paid']),
+    );
+  });
+
+  test('of the dead have no more series than the SDK keeps, whatever the topics', async () => {
+    const { store, dispatcher } = composeOutbox(async () => {});
+    await store.enqueue(Array.from({ length: 300 }, (_, topic) => ({ topic: `t${topic}`, payload: {} })));
+    await dispatcher.dispatchPending(300);
+    expect((await otel.collect()).get('outbox.dead')?.dataPoints).toHaveLength(500);
+  });
+
+  test('of the dead add up without attributes for who composes the interceptor alone', async () => {
+    const store = new MemoryOutboxStore();
+    const interceptors = [new TelemetryInterceptor()];
+    await store.enqueue(entry);
+    await new OutboxDispatcher(store, () => Promise.reject(new PermanentError('gone')), {
+      interceptors,
+    }).dispatchPending();
+    const points = (await otel.collect()).get('outbox.dead')?.dataPoints ?? [];
+    expect(points.filter(({ value }) => value !== 0)).toMatchObject([{ attributes: {}, value: 1 }]);
+  });
+
+  test('that other modules contribute are exported under their own names', async () => {
+    let count = (): void => {};
+    const counter: OutboxCounter = {
+      metric: 'app_unheard_total',
+      unit: '{message}',
+      description: 'Messages that nobody heard.',
+      onCount: (listener) => {
+        count = listener;
+        return () => {};
+      },
+    };
+    const { dispatcher } = composeOutbox(async () => {}, {}, { attributes: { 'outbox.name': 'billing' } }, [
+      { name: 'counting', contributes: [{ pool: OutboxCounters, useValue: counter }] },
+    ]);
+    await dispatcher.dispatchPending();
+    const before = (await otel.collect()).get('app_unheard_total');
+    expect(before?.descriptor).toMatchObject({
+      unit: '{message}',
+      description: 'Messages that nobody heard.',
+    });
+    expect(soleValue(before), 'from the first batch on').toBe(0);
+    count();
+    count();
+    const after = (await otel.collect()).get('app_unheard_total');
+    expect(soleValue(after)).toBe(2);
+    expect(after?.dataPoints).toMatchObject([{ attributes: { 'outbox.name': 'billing' } }]);
   });
 
   test('count nothing for a batch that could not be settled', async () => {
@@ -154,8 +243,11 @@ test('the configured attributes are on every metric', async () => {
   await app.start();
   await store.enqueue(entry);
   await dispatcher.dispatchPending();
-  for (const { dataPoints } of (await otel.collect()).values())
-    expect(dataPoints).toMatchObject([{ attributes: { 'outbox.name': 'billing' } }]);
+  const attributes = [...(await otel.collect()).values()].flatMap(({ dataPoints }) =>
+    dataPoints.map((point) => point.attributes),
+  );
+  expect(attributes.length).toBeGreaterThan(8);
+  for (const each of attributes) expect(each).toMatchObject({ 'outbox.name': 'billing' });
   await app.stop();
 });
 

@@ -8,7 +8,8 @@ export function prometheusNames({ descriptor, dataPointType }: MetricData): stri
   const name = prometheusLabel(descriptor.name) + unitSuffix(descriptor.unit);
   if (dataPointType === DataPointType.HISTOGRAM)
     return ['_bucket', '_sum', '_count'].map((suffix) => name + suffix);
-  return [dataPointType === DataPointType.SUM ? `${name}_total` : name];
+  const isCounter = dataPointType === DataPointType.SUM && !name.endsWith('_total');
+  return [isCounter ? `${name}_total` : name];
 }
 
 export function prometheusLabel(attribute: string): string {
@@ -23,7 +24,7 @@ export function metricsIn(query: string): string[] {
     .replace(/\b(by|on)\s*\([^)]*\)/g, ' ')
     .replace(/,\s*\w+\)$/, ')');
   const words = bare.match(/\b[a-z_]\w*\b(?!\s*\()/gi) ?? [];
-  return words.filter((word) => word !== 'and');
+  return words.filter((word) => !['and', 'or', 'unless', 'offset'].includes(word));
 }
 
 /** The labels that a query filters or groups by. */

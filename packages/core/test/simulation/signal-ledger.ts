@@ -1,4 +1,5 @@
 import type { DispatchSummary } from '../../src/outbox-dispatcher.js';
+import type { OutboxRow } from '../../src/outbox-row.js';
 import type { OutboxSignals } from '../../src/outbox-signals.js';
 import type { Outcome } from '../../src/outcome.js';
 import type { Claim, ClaimLedger } from './claim-ledger.js';
@@ -17,6 +18,8 @@ export class SignalLedger {
   readonly #claims: ClaimLedger;
   readonly #expected = new Map<SimProcess, Expected[]>();
   readonly #told = new Map<SimProcess, Set<string>>();
+  /** How often each process told an end of each row. */
+  readonly #ends = new Map<string, number>();
 
   constructor(history: History, claims: ClaimLedger) {
     this.#history = history;
@@ -25,8 +28,8 @@ export class SignalLedger {
 
   listen(process: SimProcess, signals: OutboxSignals): void {
     signals.on('batch', (summary) => this.#batchTold(process, summary));
-    signals.on('dead', ({ row }) => this.#endTold(process, row.id, row.claimToken, 'dead'));
-    signals.on('failed', ({ row }) => this.#endTold(process, row.id, row.claimToken, 'failed'));
+    signals.on('dead', ({ row }) => this.#endTold(process, row, 'dead'));
+    signals.on('failed', ({ row }) => this.#endTold(process, row, 'failed'));
     signals.on('fenced', ({ ids }) => this.#fencedTold(process, ids));
     signals.on('trouble', ({ error }) => this.#history.note(process.name, 'trouble', () => String(error)));
     signals.on('listenerFailed', ({ error }) => this.#history.violated('I12', `a listener failed: ${error}`));
@@ -86,13 +89,20 @@ export class SignalLedger {
       this.#history.violated('I12', `${process.name} told of a batch that was not so: ${text}`);
   }
 
-  #endTold(process: SimProcess, id: string, token: string | undefined, kind: 'dead' | 'failed'): void {
-    const row = this.#claims.claim(token ?? '')?.rows.get(id);
-    if (row?.ended !== kind)
+  /** A row is told without its claim: there must be a claim of the process that ended so for each time it is told. */
+  #endTold(process: SimProcess, { id, deadAt, claimToken }: OutboxRow, kind: 'dead' | 'failed'): void {
+    const own = [...this.#claims.claims].filter((claim) => claim.process === process);
+    const ended = own.filter((claim) => claim.rows.get(id)?.ended === kind).length;
+    const key = `${process.name} ${id} ${kind}`;
+    const told = (this.#ends.get(key) ?? 0) + 1;
+    this.#ends.set(key, told);
+    if (told > ended)
       this.#history.violated(
         'I12',
-        `${process.name} told that ${id} is ${kind}, and it is ${row?.ended ?? 'not'}`,
+        `${process.name} told that ${id} is ${kind} ${told} times, it was ${ended} times`,
       );
+    if ((deadAt !== undefined) !== (kind === 'dead') || claimToken !== undefined)
+      this.#history.violated('I12', `${process.name} told of ${id} as it was before it was ${kind}`);
   }
 
   #fencedTold(process: SimProcess, ids: readonly string[]): void {

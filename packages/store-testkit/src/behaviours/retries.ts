@@ -18,12 +18,34 @@ export const retries: BehaviourGroup = {
         entry({ id: 'both', retry: { maxAttempts: 3, backoff: BACKOFF } }),
         entry({ id: 'attempts', retry: { maxAttempts: 20 } }),
         entry({ id: 'backoff', retry: { backoff: { type: 'fixed', delayMs: 1.5 } } }),
+        entry({ id: 'named', retry: { backoff: { type: 'respect-retry-after' } } }),
         entry({ id: 'none' }),
       ]);
       expect((await stored(store, 'both')).retry).toEqual({ maxAttempts: 3, backoff: BACKOFF });
       expect((await stored(store, 'attempts')).retry).toEqual({ maxAttempts: 20 });
       expect((await stored(store, 'backoff')).retry).toEqual({ backoff: { type: 'fixed', delayMs: 1.5 } });
+      expect((await stored(store, 'named')).retry).toEqual({ backoff: { type: 'respect-retry-after' } });
       expect((await stored(store, 'none')).retry).toEqual({});
+    },
+
+    'a named backoff strategy is asked by the dispatcher that knows it': async (outbox) => {
+      const store = outbox.createStore();
+      const backoffStrategies = { slow: (attempts: number) => attempts * 30_000 };
+      await store.enqueue([
+        entry({ id: 'known', retry: { backoff: { type: 'slow' } } }),
+        entry({ id: 'unknown', retry: { backoff: { type: 'quick' } } }),
+      ]);
+      const dispatcher = new OutboxDispatcher(store, failAlways, { backoffStrategies });
+      expect(await dispatcher.dispatchPending()).toMatchObject({ fetched: 2, failed: 1, dead: 1 });
+      expect(await stored(store, 'unknown')).toMatchObject({
+        attempts: 0,
+        deadReason: 'undecodable',
+        lastError: expect.stringContaining("backoff strategy 'quick' is not configured"),
+      });
+      await outbox.advance(25_000);
+      expect(await dispatcher.dispatchPending()).toMatchObject({ fetched: 0 });
+      await outbox.advance(5_500);
+      expect(await dispatcher.dispatchPending()).toMatchObject({ fetched: 1, failed: 1 });
     },
 
     'a row is due again after each wait of its policy, and dead at its limit': async (outbox) => {
