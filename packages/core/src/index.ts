@@ -32,6 +32,7 @@ export type { OutboxErrorCode, PermanentErrorOptions } from './errors.js';
 export { isOutboxError, OutboxError, PermanentError, TransientError } from './errors.js';
 export type { OutboxInterceptor, PublishLayer, PublishStep } from './interceptors.js';
 export { OutboxInterceptors } from './interceptors.js';
+export { maskSecrets } from './mask-secrets.js';
 export type { ComposeOptions, OutboxApp, StartOptions } from './modules/compose-modules.js';
 export { composeModules } from './modules/compose-modules.js';
 export { Inject, Injectable } from './modules/inject.js';
