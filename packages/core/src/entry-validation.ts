@@ -14,7 +14,11 @@ const MAX_HEADERS_BYTES = 65_536;
 const ID_PATTERN = /^[\x21-\x7e]{1,36}$/;
 // Headers end up in HTTP and broker headers, where a line break would start another one.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-const CONTROL_CHARACTER = /[\x00-\x1f\x7f]/;
+const CONTROL_CHARACTER = /[\x00-\x1f\x7f-\x9f]/;
+
+/** What every database takes: MySQL's datetime begins with the year 1000, and ends with 9999. */
+const FIRST_TIME_MS = Date.UTC(1_000, 0);
+const LAST_TIME_MS = Date.UTC(10_000, 0) - 1;
 
 /** Refuses what is no entry at all, before an interceptor sees it. */
 export function assertEntry(entry: unknown, index: number): asserts entry is OutboxEntry {
@@ -113,8 +117,11 @@ function assertHeaders(headers: OutboxHeaders, index: number): void {
 }
 
 function assertDate(date: unknown, index: number): void {
-  if (date instanceof Date && !Number.isNaN(date.getTime())) return;
-  throw invalid(index, `availableAt must be a valid Date, got ${String(date)}`);
+  if (!(date instanceof Date) || Number.isNaN(date.getTime()))
+    throw invalid(index, `availableAt must be a valid Date, got ${String(date)}`);
+  const timeMs = date.getTime();
+  if (timeMs >= FIRST_TIME_MS && timeMs <= LAST_TIME_MS) return;
+  throw invalid(index, `availableAt must lie between the years 1000 and 9999, got ${date.toISOString()}`);
 }
 
 function invalid(index: number, problem: string): OutboxError {

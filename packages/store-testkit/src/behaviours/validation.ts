@@ -23,6 +23,11 @@ const BAD_ENTRIES: ReadonlyArray<[string, OutboxEntry, RegExp]> = [
     nonsense({ availableAt: new Date('never') }),
     /entry 1: availableAt must be a valid Date/,
   ],
+  [
+    'INVALID_ENTRY',
+    nonsense({ availableAt: new Date('+010000-01-01T00:00:00Z') }),
+    /entry 1: availableAt must lie between the years 1000 and 9999/,
+  ],
   ['INVALID_RETRY_POLICY', nonsense({ retry: { maxAttempts: 0 } }), /entry 1: maxAttempts/],
   ['PAYLOAD_TOO_LARGE', nonsense({ payload: 'x'.repeat(1_048_576) }), /entry 1: payload has 1048578 bytes/],
 ];
