@@ -32,6 +32,8 @@ export type { OutboxErrorCode, PermanentErrorOptions } from './errors.js';
 export { isOutboxError, OutboxError, PermanentError, TransientError } from './errors.js';
 export type { OutboxInterceptor, PublishLayer, PublishStep } from './interceptors.js';
 export { OutboxInterceptors } from './interceptors.js';
+export type { OptionNames } from './known-options.js';
+export { assertKnownOptions, unknownOption } from './known-options.js';
 export { maskSecrets } from './mask-secrets.js';
 export type { ComposeOptions, OutboxApp, StartOptions } from './modules/compose-modules.js';
 export { composeModules } from './modules/compose-modules.js';
@@ -86,8 +88,10 @@ export { OutboxSignals } from './outbox-signals.js';
 // Stores
 export type { OutboxStoreOptions } from './outbox-store.js';
 export {
+  assertFilter,
   assertLimit,
   assertOlderThan,
+  assertPurgeFilter,
   notATransaction,
   OutboxStore,
   TransactionalOutboxStore,

@@ -1,4 +1,5 @@
 import { OutboxError } from './errors.js';
+import type { OptionNames } from './known-options.js';
 import {
   assertBackoff,
   assertMaxAttempts,
@@ -30,6 +31,15 @@ const DEFAULTS = {
   concurrency: 1,
   publishTimeoutMs: 30_000,
 } satisfies OutboxConfig;
+
+export const CONFIG_NAMES: OptionNames<OutboxConfig> = {
+  batchSize: true,
+  maxAttempts: true,
+  backoff: true,
+  maxRetakes: true,
+  concurrency: true,
+  publishTimeoutMs: true,
+};
 
 /** Fills in defaults and refuses nonsense. */
 export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig {

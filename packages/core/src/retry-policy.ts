@@ -1,4 +1,5 @@
 import { OutboxError } from './errors.js';
+import { assertKnownOptions, type OptionNames } from './known-options.js';
 import type { OutboxRow, RetryOptions } from './outbox-row.js';
 
 /**
@@ -31,6 +32,14 @@ export interface RetryPolicy {
 
 /** Returns a number in [0, 1), as `Math.random` does. */
 export type Random = () => number;
+
+const RETRY_NAMES: OptionNames<RetryOptions> = { maxAttempts: true, backoff: true };
+const BACKOFF_NAMES: OptionNames<BackoffOptions> = {
+  type: true,
+  delayMs: true,
+  maxDelayMs: true,
+  jitter: true,
+};
 
 const DAY_MS = 86_400_000;
 /** A delay beyond this would leave the range of a database's timestamps sooner or later. */
@@ -74,6 +83,7 @@ export function boundedDelayMs(delayMs: number): number {
 /** Refuses a policy that makes no sense; `where` begins the message. */
 export function assertRetryOptions(retry: RetryOptions, where: string): void {
   if (typeof retry !== 'object' || retry === null) throw invalid(where, 'retry must be an object');
+  assertKnownOptions(`${where}: retry`, retry, RETRY_NAMES, 'INVALID_RETRY_POLICY');
   const { maxAttempts, backoff } = retry;
   if (maxAttempts !== undefined) assertMaxAttempts(maxAttempts, where);
   if (maxAttempts === Number.POSITIVE_INFINITY) {
@@ -96,6 +106,7 @@ export function assertBackoff(backoff: BackoffOptions, where: string): void {
       'backoff of an entry must be plain data; functions belong in the dispatcher’s configuration',
     );
   }
+  assertKnownOptions(`${where}: backoff`, backoff, BACKOFF_NAMES, 'INVALID_RETRY_POLICY');
   const { type, delayMs, maxDelayMs, jitter = 'none' } = backoff;
   if (type !== 'fixed' && type !== 'exponential') {
     throw invalid(where, `backoff.type must be 'fixed' or 'exponential', got ${String(type)}`);

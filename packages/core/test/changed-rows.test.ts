@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { OutboxInterceptor } from '../src/interceptors.js';
 import { OutboxPublisher, type PublishResult } from '../src/outbox-publisher.js';
 import type { OutboxRow } from '../src/outbox-row.js';
 import { OutboxSignals } from '../src/outbox-signals.js';
@@ -55,12 +56,8 @@ describe('a row that its publisher overwrites is settled as the row it was', () 
   test('and so is one that an interceptor overwrites', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1'));
-    const interceptor = {
-      publish: async (
-        given: OutboxRow,
-        context: never,
-        next: (row: OutboxRow, context: never) => Promise<void>,
-      ) => {
+    const interceptor: OutboxInterceptor = {
+      publish: async (given, context, next) => {
         overwrite(given);
         await next(given, context);
       },

@@ -6,7 +6,14 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, ModuleRef } from '@nestjs/core';
-import { OutboxModule as CoreModule, type Module, OutboxStore, type Token } from '@postcommit/core';
+import {
+  assertKnownOptions,
+  OutboxModule as CoreModule,
+  type Module,
+  type OptionNames,
+  OutboxStore,
+  type Token,
+} from '@postcommit/core';
 import { discoverHandlers } from './handler-discovery.js';
 import { lookupIn, type NestLookup } from './nest-lookup.js';
 import { OUTBOX_APP } from './outbox-app.js';
@@ -15,6 +22,7 @@ import { OutboxEmitter } from './outbox-emitter.js';
 import { OutboxHealthIndicator } from './outbox-health-indicator.js';
 import { OutboxLifecycle } from './outbox-lifecycle.js';
 import type { OutboxModuleExtras, OutboxModuleOptions } from './outbox-module-options.js';
+import { EXTRA_NAMES } from './resolve-options.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<OutboxModuleOptions>({
   moduleName: 'Outbox',
@@ -29,6 +37,16 @@ export type OutboxModuleAsyncOptions = ConfigurableModuleAsyncOptions<
   'createOutboxOptions'
 > &
   OutboxModuleExtras;
+
+const ASYNC_NAMES: OptionNames<OutboxModuleAsyncOptions> = {
+  useFactory: true,
+  useClass: true,
+  useExisting: true,
+  inject: true,
+  imports: true,
+  provideInjectionTokensFrom: true,
+  ...EXTRA_NAMES,
+};
 
 /**
  * The outbox in a Nest application: its worker runs from `onApplicationBootstrap` to `beforeApplicationShutdown`.
@@ -46,6 +64,7 @@ export class OutboxModule extends ConfigurableModuleClass {
   }
 
   static override forRootAsync(options: OutboxModuleAsyncOptions): DynamicModule {
+    assertKnownOptions('OutboxModule.forRootAsync', options, ASYNC_NAMES);
     const { modules = [], tokens = [] } = options;
     const known = [CoreModule, ...modules].flatMap(({ provides = [] }) => provides);
     return withTokens(super.forRootAsync(options), [

@@ -1,12 +1,16 @@
 import {
+  assertFilter,
+  assertKnownOptions,
   assertLimit,
   assertOlderThan,
+  assertPurgeFilter,
   attemptsOf,
   createUuidv7,
   EnqueuePipeline,
   type NewRow,
   nameToken,
   notATransaction,
+  type OptionNames,
   type OutboxBacklog,
   type OutboxCounts,
   OutboxError,
@@ -30,6 +34,13 @@ export interface MemoryOutboxStoreOptions extends OutboxStoreOptions {
   readonly random?: Random;
 }
 
+const OPTION_NAMES: OptionNames<MemoryOutboxStoreOptions> = {
+  claimTimeoutMs: true,
+  pipeline: true,
+  table: true,
+  random: true,
+};
+
 /**
  * Keeps rows in a Map: for tests, for single-process apps that may lose them, and to read how a store behaves.
  * Each method runs in one piece, which is what transactions are for in a database.
@@ -43,6 +54,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   readonly #newToken: () => string;
 
   constructor(options: MemoryOutboxStoreOptions = {}) {
+    assertKnownOptions('MemoryOutboxStore', options, OPTION_NAMES);
     const table = options.table ?? new MemoryTable();
     const generateId = createUuidv7({
       now: () => table.now(),
@@ -121,6 +133,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
+    assertFilter(filter);
     assertLimit(limit);
     return this.#matching(filter).sort(peekOrder(filter)).slice(0, limit).map(toOutboxRow);
   }
@@ -132,6 +145,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+    assertFilter(filter);
     assertLimit(limit);
     const rows = this.#matching({ state: 'dead', ...filter })
       .filter(({ deadReason }) => deadReason !== 'cancelled' || filter.reason === 'cancelled')
@@ -221,9 +235,11 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   async #purge(
     end: 'dispatchedAt' | 'deadAt',
     olderThan: Date | { readonly ageMs: number },
-    { topic }: Pick<RowFilter, 'topic'> = {},
+    filter: Pick<RowFilter, 'topic'> = {},
   ): Promise<number> {
     assertOlderThan(olderThan);
+    assertPurgeFilter(filter);
+    const { topic } = filter;
     const cutoff = olderThan instanceof Date ? olderThan.getTime() : this.#table.now() - olderThan.ageMs;
     const old = this.#matching(topic === undefined ? {} : { topic }).filter(
       (row) => (row[end] ?? Number.POSITIVE_INFINITY) < cutoff,

@@ -1,12 +1,20 @@
 import {
+  assertKnownOptions,
   contributeFactory,
   EnqueuePipeline,
   Lifecycles,
   type Module,
+  type OptionNames,
   OutboxStore,
   provideFactory,
 } from '@postcommit/core';
-import { ClaimSessions, type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
+import {
+  ClaimSessions,
+  type ListenClientLike,
+  SQL_STORE_OPTION_NAMES,
+  sqlCapabilities,
+  wakeupLifecycle,
+} from '@postcommit/sql';
 import type { PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
@@ -21,9 +29,14 @@ export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipel
   readonly listenClient?: () => ListenClientLike;
 }
 
+const { pipeline: _, claimSessions: __, ...STORE_NAMES } = SQL_STORE_OPTION_NAMES;
+const OPTION_NAMES: OptionNames<OutboxPgModuleOptions> = { pool: true, listenClient: true, ...STORE_NAMES };
+
 /** Binds `PgOutboxStore` as the store, with its schema, job locks and processed messages, and the wake-up of workers. */
 export const OutboxPgModule = {
-  forRoot({ pool, listenClient, ...options }: OutboxPgModuleOptions): Module {
+  forRoot(given: OutboxPgModuleOptions): Module {
+    assertKnownOptions('OutboxPgModule', given, OPTION_NAMES);
+    const { pool, listenClient, ...options } = given;
     const executor = pgExecutor(pool);
     return {
       name: 'OutboxPgModule',

@@ -1,5 +1,5 @@
-import { nameToken, notATransaction } from '@postcommit/core';
-import { SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
+import { assertKnownOptions, nameToken, notATransaction } from '@postcommit/core';
+import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
 import type { PgClientLike, PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 
@@ -12,6 +12,7 @@ export class PgOutboxStore extends SqlOutboxStore<PgClientLike> {
   }
 
   constructor(pool: PgPoolLike, options: PgOutboxStoreOptions = {}) {
+    assertKnownOptions('PgOutboxStore', options, SQL_STORE_OPTION_NAMES);
     super(pgExecutor(pool), options);
   }
 

@@ -1,6 +1,7 @@
 import { OutboxError } from '../errors.js';
+import { assertKnownOptions, type OptionNames } from '../known-options.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
-import { type Lifecycle, Lifecycles, type StopOptions } from './lifecycle.js';
+import { type Lifecycle, Lifecycles, STOP_NAMES, type StopOptions } from './lifecycle.js';
 import { type Dependency, isLazy, isOptional, type Module, type Provider, tokenOf } from './module.js';
 import { isPoolToken } from './pool.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
@@ -14,6 +15,9 @@ export interface StartOptions {
   /** `resource`: connections and the like, but nothing that works by itself. For commands and scripts. Default all. */
   readonly only?: 'resource';
 }
+
+const COMPOSE_NAMES: OptionNames<ComposeOptions> = { preferences: true };
+const START_NAMES: OptionNames<StartOptions> = { only: true };
 
 /** A composed application. */
 export interface OutboxApp {
@@ -34,6 +38,7 @@ export interface OutboxApp {
  * are refused here, by name.
  */
 export function composeModules(modules: readonly Module[], options: ComposeOptions = {}): OutboxApp {
+  assertKnownOptions('composeModules', options, COMPOSE_NAMES);
   return new ComposedApp(collectBindings(modules, options.preferences ?? []));
 }
 
@@ -73,7 +78,9 @@ class ComposedApp implements OutboxApp {
     return this.#stopping;
   }
 
-  async #startAll({ only }: StartOptions): Promise<void> {
+  async #startAll(options: StartOptions): Promise<void> {
+    assertKnownOptions('start', options, START_NAMES, 'INVALID_ARGUMENT');
+    const { only } = options;
     const all = this.get(Lifecycles).items;
     const resources = all.filter(({ phase }) => phase === 'resource');
     const work = only === 'resource' ? [] : all.filter(({ phase }) => phase !== 'resource');
@@ -88,6 +95,7 @@ class ComposedApp implements OutboxApp {
   }
 
   async #stopAll(options: StopOptions): Promise<void> {
+    assertKnownOptions('stop', options, STOP_NAMES, 'INVALID_ARGUMENT');
     // A stop during the start waits for it: what starts later would otherwise never be stopped.
     await this.#starting?.catch(() => {});
     this.#starting = undefined;

@@ -1,3 +1,4 @@
+import type { OptionNames } from '../known-options.js';
 import { Pool } from './pool.js';
 import { nameToken } from './token.js';
 
@@ -5,6 +6,8 @@ export interface StopOptions {
   /** How long work in flight may take to finish. */
   readonly graceMs?: number;
 }
+
+export const STOP_NAMES: OptionNames<StopOptions> = { graceMs: true };
 
 /** Something that runs between `app.start()` and `app.stop()`. */
 export interface Lifecycle {
