@@ -10,6 +10,7 @@ export class HttpWebhookPublisher extends OutboxPublisher {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ topic: row.topic, payload: row.payload }),
+      redirect: 'manual',
     });
     if (!response.ok) {
       throw new Error(`webhook ${response.status}`);

@@ -1,7 +1,7 @@
 import { errorFromResponse, OutboxPublisher, type OutboxRow, type PublishContext } from '@postcommit/core';
 import { sign } from './signature.js';
 
-/** 429 and 5xx are tried again, not sooner than Retry-After says; every other refusal makes the row dead at once. */
+/** What the receiver may put right is tried again, not sooner than Retry-After says; a 422, for example, is final. */
 export class WebhookPublisher extends OutboxPublisher {
   readonly #url: string;
   readonly #secret: string;
@@ -19,7 +19,7 @@ export class WebhookPublisher extends OutboxPublisher {
       'idempotency-key': id,
       'x-signature': sign(this.#secret, body),
     };
-    const response = await fetch(this.#url, { method: 'POST', headers, body, signal });
+    const response = await fetch(this.#url, { method: 'POST', headers, body, redirect: 'manual', signal });
     if (!response.ok) throw await errorFromResponse(response);
     await response.body?.cancel();
   }

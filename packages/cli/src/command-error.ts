@@ -1,5 +1,4 @@
-import { errorText, isOutboxError } from '@postcommit/core';
-import { maskSecrets } from './mask-secrets.js';
+import { errorText, isOutboxError, maskSecrets } from '@postcommit/core';
 import { printable } from './printable.js';
 
 const MAX_CAUSES = 5;
@@ -46,8 +45,10 @@ export function failureLine(error: unknown): string {
 export function oneLine(text: string): string {
   return printable(
     maskSecrets(text)
-      .trim()
-      .replace(/\s*[\r\n]+\s*/g, ' '),
+      .split(/[\r\n]/)
+      .map((line) => line.trim())
+      .filter(Boolean)
+      .join(' '),
   );
 }
 

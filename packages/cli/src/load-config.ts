@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core';
 import { CommandError, ExitCode } from './command-error.js';
 import type { OutboxCliConfig } from './outbox-cli-config.js';
+
+const CONFIG_NAMES: OptionNames<OutboxCliConfig> = { modules: true, preferences: true, close: true };
 
 const FILES = ['outbox.config.ts', 'outbox.config.js', 'outbox.config.mjs'];
 
@@ -27,6 +30,7 @@ async function evaluate(path: string, file: string): Promise<unknown> {
 
 function asConfig(exported: unknown, file: string): OutboxCliConfig {
   const config = exported as Partial<OutboxCliConfig> | null | undefined;
+  assertKnownOptions(file, config ?? {}, CONFIG_NAMES);
   if (Array.isArray(config?.modules)) return { ...config, modules: config.modules };
   throw new CommandError(
     `${file} has no modules: write export default defineConfig({ modules: [OutboxModule.forRoot({ publisher }), …] })`,

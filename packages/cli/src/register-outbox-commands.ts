@@ -1,4 +1,4 @@
-import { type OutboxApp, OutboxError } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames, type OutboxApp, OutboxError } from '@postcommit/core';
 import type { Command } from 'commander';
 import { ExitCode, exitCodeOf, failureLine, oneLine, stackLines } from './command-error.js';
 import { type CommandHost, processHost } from './command-host.js';
@@ -18,6 +18,8 @@ export interface RegisterOptions {
   readonly host?: CommandHost;
 }
 
+const REGISTER_NAMES: OptionNames<RegisterOptions> = { managesResources: true, shortNames: true, host: true };
+
 /**
  * Adds the commands of a composed application to a commander program. Compose `OutboxCliModule` for ours.
  *
@@ -31,6 +33,7 @@ export function registerOutboxCommands(
   app: OutboxApp,
   options: RegisterOptions = {},
 ): void {
+  assertKnownOptions('registerOutboxCommands', options, REGISTER_NAMES);
   const all = app.get(OutboxCommands).items;
   if (all.length === 0)
     throw new OutboxError('INVALID_CONFIG', 'there are no commands; compose OutboxCliModule too');

@@ -1,5 +1,4 @@
-import { type OutboxRow, stateOf } from '@postcommit/core';
-import { maskSecrets } from './mask-secrets.js';
+import { maskSecrets, type OutboxRow, stateOf } from '@postcommit/core';
 import { jsonText, printable, quoted, word } from './printable.js';
 import { formatTable } from './table.js';
 

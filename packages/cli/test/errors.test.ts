@@ -135,7 +135,7 @@ describe('an error that carries more than its message', () => {
         parameters = ['4111-secret'];
         driverError = { detail: 'Key (card)=(4111-secret) exists' };
       }
-      const fail = () => { throw new QueryFailedError('duplicate key at postgres://app:4111-secret@db/x'); };
+      const fail = () => { throw new QueryFailedError('duplicate key at postgres://app:4111-secret@db/x, password=4111-secret'); };
       const command = { name: 'fail', description: 'Fails', run: async () => { ${failing} } };
       export default defineConfig({
         modules: [OutboxModule, OutboxMemoryModule, { name: 'Failing', contributes: [{ pool: OutboxCommands, useValue: command }] }],
@@ -158,7 +158,7 @@ describe('an error that carries more than its message', () => {
     expect(await project.run(['fail'], { files: config(failing) })).toEqual({
       code: 1,
       stdout: '',
-      stderr: `${name}: duplicate key at postgres://***@db/x\n`,
+      stderr: `${name}: duplicate key at postgres://***@db/x, password=***\n`,
     });
     const { stderr } = await project.run(['fail', '--verbose'], { files: config(failing) });
     expect(stderr).toMatch(/\n\s+at /);

@@ -2,7 +2,6 @@ import { CommandError, ExitCode } from '@postcommit/cli';
 import { OutboxError } from '@postcommit/core';
 import { describe, expect, it } from 'vitest';
 import { exitCodeOf, failureLine, stackLines } from '../src/command-error.js';
-import { maskSecrets } from '../src/mask-secrets.js';
 import { parseDurationMs, parseLimit, parseTime } from '../src/parse-options.js';
 import { progressLine } from '../src/progress-line.js';
 import { formatTable } from '../src/table.js';
@@ -66,22 +65,6 @@ describe('a time', () => {
       expect(() => parseTime(text)).toThrow('with its zone');
     },
   );
-});
-
-describe('masking', () => {
-  it.each([
-    ['connect postgres://app:secret@db:5432/x failed', 'connect postgres://***@db:5432/x failed'],
-    ['postgres://app:sec/ret@db', 'postgres://***@db'],
-    ['postgres://app:sec@ret@db', 'postgres://***@db'],
-    [`url "postgres://app:'sec"ret@db"`, `url "postgres://***@db"`],
-    ['host=db password=secret user=app', 'host=db password=*** user=app'],
-    ["PGPASSWORD='two secret words' psql", 'PGPASSWORD=*** psql'],
-    ['https://db/x?user=a&password=secret&ssl=1', 'https://db/x?user=a&password=***&ssl=1'],
-    ['mail to a@b.example', 'mail to a@b.example'],
-    ['https://example.com/path', 'https://example.com/path'],
-  ])('%s', (text, masked) => {
-    expect(maskSecrets(text)).toBe(masked);
-  });
 });
 
 describe('an error', () => {

@@ -54,10 +54,10 @@ describe('outbox:list', () => {
     // By hand: what the dispatcher records is masked before it is stored.
     await postgres.query(
       "update outbox set attempts = 10, created_at = '2026-01-31T12:00:00Z', last_error = $1",
-      ['Stripe webhook 502 at https://api:k/ey@stripe.example/v1'],
+      ['Stripe webhook 502 at https://api:k/ey@stripe.example/v1 by Bearer sk_live_4111'],
     );
     const line =
-      'abc123 state=dead topic=order.refunded attempts=10 createdAt=2026-01-31T12:00:00.000Z lastError="Stripe webhook 502 at https://***@stripe.example/v1"';
+      'abc123 state=dead topic=order.refunded attempts=10 createdAt=2026-01-31T12:00:00.000Z lastError="Stripe webhook 502 at https://***@stripe.example/v1 by Bearer ***"';
     expect(await outbox('outbox:list', '--state', 'dead')).toEqual(succeeds(line));
     expect(await outbox('outbox:list', '--payload')).toEqual(succeeds(`${line} payload={"card":"4111"}`));
     expect((await outbox('outbox:list', '--json')).stdout).not.toContain('4111');

@@ -191,7 +191,10 @@ export class ClaimedBatch {
     }
   }
 
-  /** Whether the publisher still runs, and so keeps the slot. */
+  /**
+   * Whether the publisher still runs, and so keeps the slot. It gets a copy of the row: one that it overwrites must
+   * still be settled as the row it was.
+   */
   async #publishOne(row: OutboxRow): Promise<boolean> {
     this.#running.add(row);
     const before = this.#verdictBefore(row);
@@ -202,7 +205,7 @@ export class ClaimedBatch {
       this.#end(row, unpublished);
       return false;
     }
-    const end = await publishBounded([row], (context) => this.#publish(row, context), this.#bounds);
+    const end = await publishBounded([row], (context) => this.#publish({ ...row }, context), this.#bounds);
     this.#end(row, end.published ? dispatched(row) : this.#failure(end.error, row));
     return end.keepsSlot;
   }
@@ -213,7 +216,8 @@ export class ClaimedBatch {
       this.#queue.takeAlong(first, (row) => this.#publisherOf(row) === publisher),
     );
     if (!isGroup(group)) return false;
-    const publish = (context: PublishContext) => this.#publishTogether(publisher, group, context);
+    const copies = group.map((row) => ({ ...row }));
+    const publish = (context: PublishContext) => this.#publishTogether(publisher, copies, context);
     const end = await publishBounded(group, publish, this.#bounds);
     const broken = new BrokenKeys();
     for (const [place, row] of group.entries()) {

@@ -10,8 +10,9 @@ import {
   type PublishStep,
   publishLayers,
 } from './interceptors.js';
+import type { OptionNames } from './known-options.js';
 import { LateClaims } from './late-claims.js';
-import { assertPublishFitsClaim, type OutboxConfig, resolveConfig } from './outbox-config.js';
+import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
 import { OutboxSignals } from './outbox-signals.js';
@@ -31,6 +32,15 @@ export interface DispatcherOptions extends Partial<OutboxConfig> {
   /** For tests. Jitter draws from it. */
   readonly random?: Random;
 }
+
+export const DISPATCHER_NAMES: OptionNames<DispatcherOptions> = {
+  ...CONFIG_NAMES,
+  pipeline: true,
+  interceptors: true,
+  signals: true,
+  clock: true,
+  random: true,
+};
 
 /** What the dispatcher and the worker share: everything that a batch of claimed rows needs on its way. */
 export class DispatchEngine {

@@ -1,6 +1,7 @@
 import { assertEntry, type EntryLimits, toNewRow } from './entry-validation.js';
 import { OutboxError } from './errors.js';
 import { intercept, type OutboxInterceptor } from './interceptors.js';
+import { assertKnownOptions, type OptionNames } from './known-options.js';
 import { nameToken } from './modules/token.js';
 import type { OutboxEntry, OutboxTopic, PayloadOf } from './outbox-row.js';
 import type { BackoffOptions, BackoffStrategies } from './retry-policy.js';
@@ -35,6 +36,14 @@ export interface EnqueueOptions {
   readonly generateId?: () => string;
 }
 
+const ENQUEUE_NAMES: OptionNames<EnqueueOptions> = {
+  schemas: true,
+  backoffStrategies: true,
+  maxPayloadBytes: true,
+  interceptors: true,
+  generateId: true,
+};
+
 /** Of all payloads of one call, which is one statement: PostgreSQL takes 256 MB of JSON in one, and Node twice that in a string. */
 const MAX_CALL_LENGTH = 128 * 1_048_576;
 
@@ -53,6 +62,7 @@ export class EnqueuePipeline {
   readonly #generateId: () => string;
 
   constructor(options: EnqueueOptions = {}) {
+    assertKnownOptions('EnqueuePipeline', options, ENQUEUE_NAMES);
     this.#options = options;
     this.#schemas = schemaMap(options.schemas ?? {});
     const { backoffStrategies } = options;

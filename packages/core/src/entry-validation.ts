@@ -1,5 +1,6 @@
 import type { NewRow } from './enqueue.js';
 import { OutboxError } from './errors.js';
+import { type OptionNames, unknownOption } from './known-options.js';
 import type { OutboxEntry, OutboxHeaders } from './outbox-row.js';
 import { isPlainData, payloadProblem, stringProblem } from './payload-text.js';
 import { assertRetryOptions, type BackoffStrategies } from './retry-policy.js';
@@ -10,13 +11,28 @@ export interface EntryLimits {
   readonly backoffStrategies?: BackoffStrategies | undefined;
 }
 
+const ENTRY_NAMES: OptionNames<OutboxEntry> = {
+  topic: true,
+  payload: true,
+  id: true,
+  key: true,
+  headers: true,
+  availableAt: true,
+  retry: true,
+};
+const IS_ENTRY_NAME: ReadonlySet<string> = new Set(Object.keys(ENTRY_NAMES));
+
 /** The length of the columns `topic` and `key`. */
 const MAX_NAME_LENGTH = 255;
 const MAX_HEADERS_BYTES = 65_536;
 const ID_PATTERN = /^[\x21-\x7e]{1,36}$/;
 // Headers end up in HTTP and broker headers, where a line break would start another one.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-const CONTROL_CHARACTER = /[\x00-\x1f\x7f]/;
+const CONTROL_CHARACTER = /[\x00-\x1f\x7f-\x9f]/;
+
+/** What every database takes: MySQL's datetime begins with the year 1000, and ends with 9999. */
+const FIRST_TIME_MS = Date.UTC(1_000, 0);
+const LAST_TIME_MS = Date.UTC(10_000, 0) - 1;
 
 /** Refuses what is no entry at all, before an interceptor sees it. */
 export function assertEntry(entry: unknown, index: number): asserts entry is OutboxEntry {
@@ -35,6 +51,7 @@ export function toNewRow(
   limits: EntryLimits,
   generateId: () => string,
 ): NewRow {
+  assertKnownNames(entry, index);
   assertName(entry.topic, 'topic', index);
   if (entry.key !== undefined) assertName(entry.key, 'key', index);
   if (entry.id !== undefined) assertId(entry.id, index);
@@ -51,6 +68,15 @@ export function toNewRow(
     ...(entry.retry?.maxAttempts !== undefined && { maxAttempts: entry.retry.maxAttempts }),
     ...(entry.retry?.backoff !== undefined && { backoff: entry.retry.backoff }),
   };
+}
+
+/** Every entry comes this way: a Set answers faster than the check of options, which finds the words. */
+function assertKnownNames(entry: OutboxEntry, index: number): void {
+  for (const name in entry) {
+    if (IS_ENTRY_NAME.has(name)) continue;
+    const problem = unknownOption(entry, ENTRY_NAMES);
+    if (problem) throw invalid(index, problem);
+  }
 }
 
 function payloadText(payload: unknown, index: number, { maxPayloadBytes }: EntryLimits): string {
@@ -115,8 +141,11 @@ function assertHeaders(headers: OutboxHeaders, index: number): void {
 }
 
 function assertDate(date: unknown, index: number): void {
-  if (date instanceof Date && !Number.isNaN(date.getTime())) return;
-  throw invalid(index, `availableAt must be a valid Date, got ${String(date)}`);
+  if (!(date instanceof Date) || Number.isNaN(date.getTime()))
+    throw invalid(index, `availableAt must be a valid Date, got ${String(date)}`);
+  const timeMs = date.getTime();
+  if (timeMs >= FIRST_TIME_MS && timeMs <= LAST_TIME_MS) return;
+  throw invalid(index, `availableAt must lie between the years 1000 and 9999, got ${date.toISOString()}`);
 }
 
 function invalid(index: number, problem: string): OutboxError {

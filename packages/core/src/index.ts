@@ -33,6 +33,9 @@ export { isOutboxError, OutboxError, PermanentError, TransientError } from './er
 export type { FailureCount, FailureThreshold } from './failure-watch.js';
 export type { OutboxInterceptor, PublishLayer, PublishStep } from './interceptors.js';
 export { OutboxInterceptors } from './interceptors.js';
+export type { OptionNames } from './known-options.js';
+export { assertKnownOptions, unknownOption } from './known-options.js';
+export { maskSecrets } from './mask-secrets.js';
 export type { ComposeOptions, OutboxApp, StartOptions } from './modules/compose-modules.js';
 export { composeModules } from './modules/compose-modules.js';
 export { Inject, Injectable } from './modules/inject.js';
@@ -89,8 +92,10 @@ export { OutboxSignals } from './outbox-signals.js';
 // Stores
 export type { OutboxStoreOptions, PurgeCut } from './outbox-store.js';
 export {
+  assertFilter,
   assertLimit,
   assertOlderThan,
+  assertPurgeFilter,
   notATransaction,
   OutboxStore,
   TransactionalOutboxStore,

@@ -1,5 +1,6 @@
 import { assertBackoffStrategies } from './backoff-strategies.js';
 import { OutboxError } from './errors.js';
+import type { OptionNames } from './known-options.js';
 import {
   assertBackoff,
   assertMaxAttempts,
@@ -34,6 +35,16 @@ const DEFAULTS = {
   concurrency: 1,
   publishTimeoutMs: 30_000,
 } satisfies OutboxConfig;
+
+export const CONFIG_NAMES: OptionNames<OutboxConfig> = {
+  batchSize: true,
+  maxAttempts: true,
+  backoff: true,
+  backoffStrategies: true,
+  maxRetakes: true,
+  concurrency: true,
+  publishTimeoutMs: true,
+};
 
 /** Fills in defaults and refuses nonsense. */
 export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig {

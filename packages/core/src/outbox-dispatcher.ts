@@ -1,4 +1,5 @@
-import { DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
+import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
+import { assertKnownOptions } from './known-options.js';
 import { nameToken } from './modules/token.js';
 import type { OutboxPublisher, PublishFunction } from './outbox-publisher.js';
 import { assertLimit, type OutboxStore } from './outbox-store.js';
@@ -28,6 +29,7 @@ export class OutboxDispatcher {
     publisher: OutboxPublisher | PublishFunction,
     options: DispatcherOptions = {},
   ) {
+    assertKnownOptions('OutboxDispatcher', options, DISPATCHER_NAMES);
     this.#engine = new DispatchEngine(store, publisher, options);
   }
 

@@ -3,6 +3,7 @@ import { type EnqueueOptions, EnqueuePipeline } from './enqueue.js';
 import { OutboxError } from './errors.js';
 import { assertFailureHook, type FailureThreshold, FailureWatch } from './failure-watch.js';
 import { OutboxInterceptors } from './interceptors.js';
+import { assertKnownOptions, type OptionNames } from './known-options.js';
 import { type Lifecycle, Lifecycles } from './modules/lifecycle.js';
 import {
   type Contribution,
@@ -13,7 +14,7 @@ import {
   type Provider,
   provideFactory,
 } from './modules/module.js';
-import { type OutboxConfig, resolveConfig } from './outbox-config.js';
+import { CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import { OutboxDispatcher } from './outbox-dispatcher.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
 import { type OutboxSignalListener, OutboxSignals } from './outbox-signals.js';
@@ -21,7 +22,7 @@ import { OutboxStore } from './outbox-store.js';
 import { OutboxWorker } from './outbox-worker.js';
 import { OutboxRoutes, RoutedPublisher } from './publisher-routes.js';
 import { schemaCheck } from './schema-check.js';
-import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
+import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker-config.js';
 
 /** Called for alerts, each after what it tells is in the table. A hook that fails never holds up a row. */
 export interface OutboxHooks {
@@ -48,6 +49,21 @@ export interface OutboxModuleOptions
   /** False in a process that only enqueues: `app.start()` then runs no worker. Default true. */
   readonly worker?: boolean;
 }
+
+const { backlogThreshold: _, ...WORKER_NAMES } = WORKER_CONFIG_NAMES;
+const OPTION_NAMES: OptionNames<OutboxModuleOptions> = {
+  publisher: true,
+  ...CONFIG_NAMES,
+  ...WORKER_NAMES,
+  onFirstFailure: true,
+  onDead: true,
+  onBacklog: true,
+  onFailures: true,
+  schemas: true,
+  maxPayloadBytes: true,
+  worker: true,
+};
+const ON_BACKLOG_NAMES: OptionNames<OutboxHooks['onBacklog'] & object> = { threshold: true, notify: true };
 
 /** What the dispatcher and the worker are made of. */
 const ENGINE = [
@@ -108,6 +124,8 @@ export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Mo
 };
 
 function outboxModule(options: OutboxModuleOptions): Module {
+  assertKnownOptions('OutboxModule', options, OPTION_NAMES);
+  assertKnownOptions('OutboxModule: onBacklog', options.onBacklog ?? {}, ON_BACKLOG_NAMES);
   const { publisher, worker = true, schemas, maxPayloadBytes, ...rest } = options;
   const { onFirstFailure, onDead, onFailures, onBacklog, ...both } = rest;
   const { pollIntervalMs, batchesInFlight, maxBytesInFlight, ...config } = both;

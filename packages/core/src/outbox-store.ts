@@ -1,6 +1,7 @@
 import { EnqueuePipeline, type NewRow } from './enqueue.js';
 import { errorText } from './error-text.js';
 import { OutboxError } from './errors.js';
+import { assertKnownOptions, type OptionNames } from './known-options.js';
 import { nameToken } from './modules/token.js';
 import type {
   DeadReason,
@@ -112,6 +113,7 @@ export abstract class OutboxStore {
     error: string,
     options: { claimToken?: string; delayMs?: number } = {},
   ): Promise<boolean> {
+    assertKnownOptions('markFailed', options, { claimToken: true, delayMs: true }, 'INVALID_ARGUMENT');
     const delayMs = options.delayMs ?? 0;
     assertDelay(delayMs);
     const settled = await this.settle(options.claimToken, [
@@ -125,6 +127,7 @@ export abstract class OutboxStore {
     error: string,
     options: { claimToken?: string; reason?: DeadReason } = {},
   ): Promise<boolean> {
+    assertKnownOptions('markDead', options, { claimToken: true, reason: true }, 'INVALID_ARGUMENT');
     const reason = options.reason ?? 'exhausted';
     const settled = await this.settle(options.claimToken, [
       { id, kind: 'dead', error: errorText(error), reason },
@@ -252,4 +255,29 @@ function isPurgeCut(cut: PurgeCut): boolean {
 export function assertLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1) return;
   throw new OutboxError('INVALID_ARGUMENT', `limit must be a whole number from 1, got ${String(limit)}`);
+}
+
+const FILTER_NAMES: OptionNames<RowFilter> = {
+  id: true,
+  state: true,
+  topic: true,
+  key: true,
+  error: true,
+  reason: true,
+  createdAfter: true,
+  createdBefore: true,
+  deadAfter: true,
+  deadBefore: true,
+};
+
+/** For stores: refuses a filter with a name that means nothing, which would otherwise mean "all rows". */
+export function assertFilter(filter: RowFilter): void {
+  if (typeof filter !== 'object' || filter === null)
+    throw new OutboxError('INVALID_ARGUMENT', `filter must be an object, got ${String(filter)}`);
+  assertKnownOptions('filter', filter, FILTER_NAMES, 'INVALID_ARGUMENT');
+}
+
+/** For stores: the same for a purge, which can be narrowed to a topic and to nothing else. */
+export function assertPurgeFilter(filter: Pick<RowFilter, 'topic'>): void {
+  assertKnownOptions('filter', filter, { topic: true }, 'INVALID_ARGUMENT');
 }

@@ -3,11 +3,12 @@ import { BatchesInFlight } from './batches-in-flight.js';
 import type { OutboxWakeup } from './capabilities.js';
 import type { ClaimedBatch } from './claimed-batch.js';
 import { endsWithin } from './clock.js';
-import { DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
+import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
 import { errorText } from './error-text.js';
 import { OutboxError } from './errors.js';
 import { InFlightBudget } from './in-flight-budget.js';
-import { assertGrace, DEFAULT_GRACE_MS, type StopOptions } from './modules/lifecycle.js';
+import { assertKnownOptions, type OptionNames } from './known-options.js';
+import { assertGrace, DEFAULT_GRACE_MS, STOP_NAMES, type StopOptions } from './modules/lifecycle.js';
 import { nameToken } from './modules/token.js';
 import type { DispatchSummary } from './outbox-dispatcher.js';
 import type { OutboxPublisher, PublishFunction } from './outbox-publisher.js';
@@ -16,7 +17,7 @@ import type { OutboxStore } from './outbox-store.js';
 import { Pause } from './pause.js';
 import { type HintTime, PollPace, type PollResult } from './poll-pace.js';
 import { StoreTrouble } from './store-trouble.js';
-import { resolveWorkerConfig, type WorkerConfig } from './worker-config.js';
+import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker-config.js';
 
 export interface WorkerOptions extends DispatcherOptions, Partial<WorkerConfig> {
   /** Wakes the worker when rows were enqueued elsewhere. Without one it polls, and hears of its own process's. */
@@ -36,6 +37,12 @@ export interface WorkerHealth {
   readonly isListening: boolean;
   readonly error?: string;
 }
+
+const WORKER_NAMES: OptionNames<WorkerOptions> = {
+  ...DISPATCHER_NAMES,
+  ...WORKER_CONFIG_NAMES,
+  wakeup: true,
+};
 
 /** What a stop allows for recording what was published, after the grace for publishing. */
 const SETTLE_GRACE_MS = 5_000;
@@ -80,6 +87,7 @@ export class OutboxWorker {
   #unsubscribe: Array<() => void | Promise<void>> = [];
 
   constructor(store: OutboxStore, publisher: OutboxPublisher | PublishFunction, options: WorkerOptions = {}) {
+    assertKnownOptions('OutboxWorker', options, WORKER_NAMES);
     const { wakeup, pollIntervalMs, batchesInFlight, maxBytesInFlight, backlogThreshold, ...dispatching } =
       options;
     this.#config = resolveWorkerConfig({
@@ -118,6 +126,7 @@ export class OutboxWorker {
    * When there are none, nothing more is published and no timer or listener remains.
    */
   async stop(options: StopOptions = {}): Promise<string[]> {
+    assertKnownOptions('stop', options, STOP_NAMES, 'INVALID_ARGUMENT');
     assertGrace(options.graceMs);
     this.#stopping ??= this.#stop(options.graceMs ?? DEFAULT_GRACE_MS).finally(() => {
       this.#stopping = undefined;

@@ -80,8 +80,8 @@ function objectProblem(value: object, path: string, depth: number): PayloadProbl
 
 function memberProblem(value: object, path: string, depth: number): PayloadProblem {
   if (Array.isArray(value)) return firstProblem(value.entries(), (index) => `${path}[${index}]`, depth);
-  const emptied = emptiedKind(value);
-  if (emptied) return `${path} is ${emptied}, which JSON would store as {}`;
+  const lost = whatIsLost(value);
+  if (lost) return `${path} is ${lost}`;
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
   return firstProblem(entries, (name) => `${path}.${name}`, depth);
 }
@@ -112,10 +112,29 @@ function toJsonProblem(value: { toJSON(): unknown }, path: string, depth: number
   return json === value ? memberProblem(value, path, depth) : payloadProblem(json, path, depth + 1);
 }
 
+/** What JSON would make something else of, and what to do about it. */
+function whatIsLost(value: object): string | undefined {
+  if (types.isBoxedPrimitive(value)) return `a boxed ${tagOf(value)}; use the plain value`;
+  if (types.isTypedArray(value))
+    return `${withArticle(tagOf(value))}, which JSON would store as an object; use a list or Base64 text`;
+  const emptied = emptiedKind(value);
+  return emptied && `${emptied}, which JSON would store as {}`;
+}
+
 function emptiedKind(value: object): string | undefined {
   if (types.isMap(value)) return 'a Map';
   if (types.isSet(value)) return 'a Set';
   if (types.isPromise(value)) return 'a Promise (is an await missing?)';
   if (types.isNativeError(value)) return 'an Error';
-  return undefined;
+  // Built-in objects keep what they hold where JSON doesn't look, and have a name of their own.
+  const tag = tagOf(value);
+  return tag !== 'Object' && Object.keys(value).length === 0 ? withArticle(tag) : undefined;
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+function withArticle(noun: string): string {
+  return `${/^[AEIO]/.test(noun) ? 'an' : 'a'} ${noun}`;
 }

@@ -1,5 +1,6 @@
 import { isNamedBackoff, isStrategyName, missingStrategy } from './backoff-strategies.js';
 import { OutboxError } from './errors.js';
+import { assertKnownOptions, type OptionNames } from './known-options.js';
 import type { OutboxRow, RetryOptions } from './outbox-row.js';
 
 /**
@@ -56,6 +57,14 @@ export interface RetryPolicy {
 /** Returns a number in [0, 1), as `Math.random` does. */
 export type Random = () => number;
 
+const RETRY_NAMES: OptionNames<RetryOptions> = { maxAttempts: true, backoff: true };
+const BACKOFF_NAMES: OptionNames<BackoffOptions> = {
+  type: true,
+  delayMs: true,
+  maxDelayMs: true,
+  jitter: true,
+};
+
 const DAY_MS = 86_400_000;
 /** A delay beyond this would leave the range of a database's timestamps sooner or later. */
 const LONGEST_DELAY_MS = 366 * DAY_MS;
@@ -102,6 +111,7 @@ export function assertRetryOptions(
   strategies?: BackoffStrategies | undefined,
 ): void {
   if (typeof retry !== 'object' || retry === null) throw invalid(where, 'retry must be an object');
+  assertKnownOptions(`${where}: retry`, retry, RETRY_NAMES, 'INVALID_RETRY_POLICY');
   const { maxAttempts, backoff } = retry;
   if (maxAttempts !== undefined) assertMaxAttempts(maxAttempts, where);
   if (maxAttempts === Number.POSITIVE_INFINITY) {
@@ -153,6 +163,7 @@ function assertNamedBackoff(
 }
 
 function assertDelayBackoff(backoff: DelayBackoff, where: string): void {
+  assertKnownOptions(`${where}: backoff`, backoff, BACKOFF_NAMES, 'INVALID_RETRY_POLICY');
   const { delayMs, maxDelayMs, jitter = 'none' } = backoff;
   if (!isDelay(delayMs)) throw invalid(where, `backoff.delayMs must be 0 or more, got ${String(delayMs)}`);
   if (maxDelayMs !== undefined && !(isDelay(maxDelayMs) && maxDelayMs >= delayMs)) {

@@ -1,4 +1,5 @@
 import { OutboxError } from './errors.js';
+import type { OptionNames } from './known-options.js';
 
 /** How the worker's loop goes. */
 export interface WorkerConfig {
@@ -16,6 +17,13 @@ const DEFAULTS: WorkerConfig = {
   pollIntervalMs: 1_000,
   batchesInFlight: 2,
   maxBytesInFlight: 64 * 1024 * 1024,
+};
+
+export const WORKER_CONFIG_NAMES: OptionNames<WorkerConfig> = {
+  pollIntervalMs: true,
+  batchesInFlight: true,
+  maxBytesInFlight: true,
+  backlogThreshold: true,
 };
 
 /** Fills in defaults and refuses nonsense. */

@@ -42,10 +42,56 @@ describe('errorFromResponse', () => {
     expect(error.message).toBe('Bad request: (the body could not be read)');
   });
 
-  test.each([301, 401, 403, 404, 409, 422])('%i is permanent', async (status) => {
-    const error = await errorFromResponse(response(status));
-    expect(error).toBeInstanceOf(PermanentError);
-    expect(error.message).toBe(`Unexpected status: ${status}`);
+  test.each([402, 406, 409, 410, 411, 413, 414, 415, 417, 422, 451, 499])(
+    '%i is permanent',
+    async (status) => {
+      const error = await errorFromResponse(response(status, '7'));
+      expect(error).toBeInstanceOf(PermanentError);
+      expect(error.message).toBe(`Unexpected status: ${status}`);
+    },
+  );
+
+  test.each([401, 403, 404, 405, 407, 408, 425, 500, 502, 503, 504, 529])(
+    '%i is transient: the receiver may be deployed wrongly, or busy',
+    async (status) => {
+      const error = await errorFromResponse(response(status));
+      expect(error).toBeInstanceOf(TransientError);
+      expect(error.message).toBe(`${status >= 500 ? 'Server error' : 'Unexpected status'}: ${status}`);
+      expect(await retryAfterMs(status)).toBeUndefined();
+      expect(await retryAfterMs(status, '7')).toBe(7_000);
+    },
+  );
+
+  test.each([300, 301, 302, 303, 304, 307, 308])(
+    '%i is transient and says where it leads',
+    async (status) => {
+      const headers = new Headers({
+        location: 'https://app:hunter2@login.example/?token=hunter2',
+        'retry-after': '7',
+      });
+      const error = await errorFromResponse({ status, headers, text: async () => '' });
+      expect(error).toBeInstanceOf(TransientError);
+      expect(error.message).toBe(
+        `Unexpected redirect: ${status} to https://***@login.example/?token=***; it was not followed, since a redirected POST may arrive without its body`,
+      );
+      expect(error).toHaveProperty('retryAfterMs', 7_000);
+    },
+  );
+
+  test('a redirect without a location says so, and a long location is cut', async () => {
+    expect((await errorFromResponse(response(302))).message).toMatch(
+      /^Unexpected redirect: 302 without a location;/,
+    );
+    const headers = new Headers({ location: `https://x/${'y'.repeat(5_000)}` });
+    const { message } = await errorFromResponse({ status: 302, headers, text: async () => '' });
+    expect(message.length).toBeLessThan(1_200);
+  });
+
+  test('a redirect that the runtime hides is transient', async () => {
+    const hidden = { type: 'opaqueredirect', status: 0, headers: new Headers(), text: async () => '' };
+    const error = await errorFromResponse(hidden);
+    expect(error).toBeInstanceOf(TransientError);
+    expect(error.message).toMatch(/^Unexpected redirect: hidden by the runtime;/);
   });
 
   test.each<[string, string | undefined, number]>([

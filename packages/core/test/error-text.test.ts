@@ -35,6 +35,19 @@ describe('the text of an error', () => {
     expect(errorText(new AggregateError([], 'all failed'))).toBe('all failed');
   });
 
+  test('is bounded for an AggregateError of thousands, nested five deep', () => {
+    let read = 0;
+    const counted = (): Error =>
+      Object.defineProperty(new Error(), 'message', { get: () => `inner ${Math.ceil(++read / 2)}` });
+    const tree = (depth: number): Error =>
+      depth === 0 ? counted() : new AggregateError(Array(60).fill(tree(depth - 1)), 'all failed');
+    expect(errorText(tree(4))).toContain('all failed: all failed; all failed');
+    expect(read).toBeLessThan(200);
+    const wide = new AggregateError(Array.from({ length: 10_000 }, counted), 'all failed');
+    expect(errorText(wide)).toMatch(/^all failed: inner \d+; inner \d+/);
+    expect(read).toBeLessThan(400);
+  });
+
   test('is the message also for an error of another realm', () => {
     const foreign: unknown = runInNewContext(
       "new Error('from another realm', { cause: new Error('deeper') })",
@@ -104,6 +117,38 @@ describe('the text that is stored', () => {
   test('masks a password that contains an @', () => {
     expect(errorText(new Error('postgres://app:s@cret@db:5432/shop'))).toBe('postgres://***@db:5432/shop');
     expect(errorText(new Error('postgres://app:s/c/ret@db:5432/shop'))).toBe('postgres://***@db:5432/shop');
+  });
+
+  test('masks secrets by their names', () => {
+    const error = new Error('login failed: password=hunter2', { cause: new Error('Bearer abc123') });
+    expect(errorText(error)).toBe('login failed: password=***: Bearer ***');
+  });
+
+  test('shows no part of a secret that is cut in two', () => {
+    const secret = 'ab'.repeat(20_000);
+    const places = [
+      `amqp://app:${secret}@mq`,
+      `password=${secret}`,
+      `"token":"x ${secret}"`,
+      `Bearer 1${secret}`,
+    ];
+    for (const place of places) {
+      expect(errorText(`${'x '.repeat(100)}${place}`)).not.toContain('abab');
+      // What is masked before it makes room for what the first cut went through.
+      for (const at of [32_700, 32_740, 32_760]) {
+        const before = `password="${'p'.repeat(at)}" `;
+        expect(errorText(before + place)).not.toContain('abab');
+      }
+    }
+  });
+
+  test('takes no longer than its beginning, however long it is', () => {
+    for (const part of ['://', '://a:', 'password', 'Bearer ', ' ', 'eyJ.']) {
+      const started = performance.now();
+      errorText(part.repeat(2 ** 20));
+      // It was 20 s for a third of this.
+      expect(performance.now() - started).toBeLessThan(2_000);
+    }
   });
 
   test('fits and is storable whatever was thrown', () => {

@@ -7,7 +7,14 @@ import {
   type Type,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, ModuleRef } from '@nestjs/core';
-import { OutboxModule as CoreModule, type Module, OutboxStore, type Token } from '@postcommit/core';
+import {
+  assertKnownOptions,
+  OutboxModule as CoreModule,
+  type Module,
+  type OptionNames,
+  OutboxStore,
+  type Token,
+} from '@postcommit/core';
 import { COMMANDS_ONLY, commandsOnly } from './commands-only.js';
 import { discoverHandlers } from './handler-discovery.js';
 import { lookupIn, type NestLookup } from './nest-lookup.js';
@@ -17,6 +24,7 @@ import { OutboxEmitter } from './outbox-emitter.js';
 import { OutboxHealthIndicator } from './outbox-health-indicator.js';
 import { OutboxLifecycle } from './outbox-lifecycle.js';
 import type { OutboxModuleExtras, OutboxModuleOptions } from './outbox-module-options.js';
+import { EXTRA_NAMES } from './resolve-options.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<OutboxModuleOptions>({
   moduleName: 'Outbox',
@@ -31,6 +39,16 @@ export type OutboxModuleAsyncOptions = ConfigurableModuleAsyncOptions<
   'createOutboxOptions'
 > &
   OutboxModuleExtras;
+
+const ASYNC_NAMES: OptionNames<OutboxModuleAsyncOptions> = {
+  useFactory: true,
+  useClass: true,
+  useExisting: true,
+  inject: true,
+  imports: true,
+  provideInjectionTokensFrom: true,
+  ...EXTRA_NAMES,
+};
 
 /**
  * The outbox in a Nest application: its worker runs from `onApplicationBootstrap` to `beforeApplicationShutdown`.
@@ -48,6 +66,7 @@ export class OutboxModule extends ConfigurableModuleClass {
   }
 
   static override forRootAsync(options: OutboxModuleAsyncOptions): DynamicModule {
+    assertKnownOptions('OutboxModule.forRootAsync', options, ASYNC_NAMES);
     const { modules = [], tokens = [] } = options;
     const known = [CoreModule, ...modules].flatMap(({ provides = [] }) => provides);
     return withTokens(super.forRootAsync(options), [

@@ -1,6 +1,18 @@
-import { type OutboxModuleOptions as CoreOptions, type DelayBackoff, OutboxError } from '@postcommit/core';
+import {
+  assertKnownOptions,
+  type OutboxModuleOptions as CoreOptions,
+  type DelayBackoff,
+  type OptionNames,
+  OutboxError,
+} from '@postcommit/core';
 import type { NoListenerPolicy } from '@postcommit/publisher-events';
-import type { OutboxModuleOptions, PublisherSource } from './outbox-module-options.js';
+import type {
+  OutboxModuleExtras,
+  OutboxModuleOptions,
+  PollingOptions,
+  PublisherSource,
+  RetryModuleOptions,
+} from './outbox-module-options.js';
 
 /** The policy that goes with every event. */
 export interface FrozenRetry {
@@ -18,12 +30,41 @@ export interface ResolvedOptions {
   readonly onNoListener: NoListenerPolicy;
 }
 
+export const EXTRA_NAMES: OptionNames<OutboxModuleExtras> = { isGlobal: true, modules: true, tokens: true };
+const OPTION_NAMES: OptionNames<OutboxModuleOptions & OutboxModuleExtras> = {
+  prisma: true,
+  store: true,
+  polling: true,
+  retry: true,
+  stuckThreshold: true,
+  publisher: true,
+  transport: true,
+  shutdownGraceMs: true,
+  concurrency: true,
+  publishTimeoutMs: true,
+  maxRetakes: true,
+  schemas: true,
+  maxPayloadBytes: true,
+  onFirstFailure: true,
+  onDead: true,
+  onBacklog: true,
+  onFailures: true,
+  backoffStrategies: true,
+  onNoListener: true,
+  ...EXTRA_NAMES,
+};
+const POLLING_NAMES: OptionNames<PollingOptions> = { enabled: true, interval: true, batchSize: true };
+const RETRY_NAMES: OptionNames<RetryModuleOptions> = { maxRetries: true, backoff: true, initialDelay: true };
+
 /** A publish may last two thirds of a claim: the rest is for one heartbeat. */
 const CLAIM_PER_PUBLISH = 1.5;
 const DEFAULT_PUBLISH_TIMEOUT_MS = 30_000;
 
 /** Refuses nonsense in the words in which it was written. */
 export function resolveOptions(options: OutboxModuleOptions): ResolvedOptions {
+  assertKnownOptions<OutboxModuleOptions & OutboxModuleExtras>('OutboxModule', options, OPTION_NAMES);
+  assertKnownOptions('OutboxModule: polling', options.polling ?? {}, POLLING_NAMES);
+  assertKnownOptions('OutboxModule: retry', options.retry ?? {}, RETRY_NAMES);
   const { polling = {}, stuckThreshold, transport, publisher = transport, onNoListener } = options;
   if (transport !== undefined && publisher !== transport)
     throw invalid('transport and publisher mean the same: give one of them');

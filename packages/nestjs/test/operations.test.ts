@@ -53,6 +53,26 @@ describe('the log of the application', () => {
     expect(log.lines).toContain(`error event ${id} of type "a\\nb" is FAILED (exhausted): ${error}`);
   });
 
+  it('masks secrets in the errors of handlers and of the store', async () => {
+    class Leaking {
+      @OnOutboxEvent('order.paid')
+      on(): void {
+        throw new Error('401 for api_key=hunter2', {
+          cause: new Error('sent "Authorization: Bearer hunter2"'),
+        });
+      }
+    }
+    const log = new LogLines();
+    const nest = await MemoryNest.open([Leaking], { retry: { maxRetries: 1, initialDelay: 0 } }, log);
+    await nest.emit({ topic: 'order.paid', payload: 1 });
+    await nest.dispatch();
+    nest.app
+      .get(OutboxSignals)
+      .tell('trouble', { error: new Error('host=db password=hunter2'), retryInMs: 1 });
+    expect(log.lines.join('\n')).not.toContain('hunter2');
+    expect(log.lines.filter((line) => line.includes('***'))).toHaveLength(2);
+  });
+
   it('tells of troubles with the table and of their end, of lost claims, and of start and stop', async () => {
     const log = new LogLines();
     const nest = await MemoryNest.open([], {}, log);

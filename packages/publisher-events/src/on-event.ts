@@ -1,7 +1,10 @@
+import { assertKnownOptions, type OptionNames } from '@postcommit/core';
 import type { EventClass } from './event-bus.js';
 import { assertSubscription, invalid, type Listener, toListener } from './listener.js';
 import type { Heard, ListenerOptions } from './listener-options.js';
 import { record } from './listeners-of.js';
+
+const OPTION_NAMES: OptionNames<ListenerOptions<object, string>> = { name: true, topic: true };
 
 /** What `OnEvent` gives: a method decorator, a standard one and a legacy one (`experimentalDecorators`) at once. */
 export interface OnEventDecorator<Event> {
@@ -35,6 +38,7 @@ export function OnEvent<Event extends object, const Pattern extends string = str
   return (target: object, at: string | symbol | ClassMethodDecoratorContext, descriptor?: object) => {
     const method = typeof at === 'object' ? standardMethod(at) : legacyMethod(target, at, descriptor);
     assertSubscription(subscription, `@OnEvent on ${String(method)}`);
+    assertKnownOptions<object>(`@OnEvent on ${String(method)}`, options, OPTION_NAMES);
     if (typeof at !== 'object') return record(target, { ...subscription, key: method });
     // A standard decorator never sees the class, so each new instance is told what its methods listen to.
     at.addInitializer(function () {
@@ -52,6 +56,7 @@ export function onEvent<Event extends object, const Pattern extends string = str
   const subscription = { event, name: options?.name, topic: options?.topic };
   const origin = `onEvent(${[event?.name, handler?.name].filter(Boolean).join(', ')})`;
   assertSubscription(subscription, origin);
+  assertKnownOptions<object>(origin, options, OPTION_NAMES);
   if (typeof handler !== 'function') throw invalid(origin, 'the second argument must be a function');
   return toListener(subscription, origin, handler) as Listener<Event>;
 }

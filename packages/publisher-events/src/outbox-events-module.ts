@@ -1,8 +1,10 @@
 import {
+  assertKnownOptions,
   contributeFactory,
   Lifecycles,
   type Module,
   nameToken,
+  type OptionNames,
   OutboxPublisher,
   optional,
   provideFactory,
@@ -22,6 +24,8 @@ export interface OutboxEventsModuleOptions extends OutboxEventsPublisherOptions 
   readonly listeners?: readonly ListenerSource[] | undefined;
 }
 
+const OPTION_NAMES: OptionNames<OutboxEventsModuleOptions> = { listeners: true, onNoListener: true };
+
 /** The application's subscriptions where `EventsModule` is composed, else some of our own. */
 class OutboxEventSubscriptions extends EventSubscriptions {
   static {
@@ -38,7 +42,9 @@ export const OutboxEventsModule: Module & { forRoot(options?: OutboxEventsModule
   forRoot: (options = {}) => outboxEventsModule(options),
 };
 
-function outboxEventsModule({ listeners = [], ...options }: OutboxEventsModuleOptions): Module {
+function outboxEventsModule(given: OutboxEventsModuleOptions): Module {
+  assertKnownOptions('OutboxEventsModule', given, OPTION_NAMES);
+  const { listeners = [], ...options } = given;
   // Refuses nonsense here, where it was written.
   resolveOnNoListener(options);
   return {

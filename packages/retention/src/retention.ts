@@ -1,4 +1,4 @@
-import { OutboxError } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames, OutboxError } from '@postcommit/core';
 import { assertJobSchedule } from '@postcommit/scheduler';
 
 /** How many rows a sweep deleted, of each state. */
@@ -55,10 +55,22 @@ const DEFAULT_LOGGER: RetentionLogger = {
   info: (message) => void process.stderr.write(`${message}\n`),
 };
 
+const OPTION_NAMES: OptionNames<OutboxRetentionOptions> = {
+  retentionMs: true,
+  deadRetentionMs: true,
+  processedRetentionMs: true,
+  schedule: true,
+  timezone: true,
+  lockTtlMs: true,
+  onPurged: true,
+  logger: true,
+};
+
 const DAY_MS = 24 * 60 * 60_000;
 
 /** Fills in defaults and refuses nonsense. */
 export function resolveRetention(options: OutboxRetentionOptions): Retention {
+  assertKnownOptions('OutboxRetentionModule', options, OPTION_NAMES);
   const retention: Retention = {
     name: 'outbox-retention',
     retentionMs: options.retentionMs ?? 7 * DAY_MS,

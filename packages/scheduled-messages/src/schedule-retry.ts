@@ -1,4 +1,4 @@
-import type { RetryOptions } from '@postcommit/core';
+import { type OptionNames, type RetryOptions, unknownOption } from '@postcommit/core';
 import { ScheduleError } from './schedule-error.js';
 
 /** How a scheduled message is tried again. What is left out comes from the module's `retry`, then from the defaults. */
@@ -21,6 +21,9 @@ export interface ScheduleRetryPolicy {
   readonly backoff: { readonly type: 'fixed' | 'exponential'; readonly delay: number };
 }
 
+const RETRY_NAMES: OptionNames<ScheduleRetry> = { attempts: true, backoff: true };
+const BACKOFF_NAMES: OptionNames<ScheduleBackoff> = { type: true, delay: true };
+
 export const DEFAULT_SCHEDULE_RETRY: ScheduleRetryPolicy = {
   attempts: 5,
   backoff: { type: 'exponential', delay: 30_000 },
@@ -36,9 +39,9 @@ export function resolveScheduleRetry(
   retry: ScheduleRetry = {},
   defaults: ScheduleRetryPolicy = DEFAULT_SCHEDULE_RETRY,
 ): ScheduleRetryPolicy {
-  assertObject('retry', retry);
+  assertObject('retry', retry, RETRY_NAMES);
   const { attempts = defaults.attempts, backoff = {} } = retry;
-  assertObject('retry.backoff', backoff);
+  assertObject('retry.backoff', backoff, BACKOFF_NAMES);
   const { type = defaults.backoff.type, delay = defaults.backoff.delay } = backoff;
   assertWithin('retry.attempts', attempts, SCHEDULE_RETRY_BOUNDS.attempts);
   if (type !== 'fixed' && type !== 'exponential')
@@ -52,8 +55,10 @@ export function toRowRetry({ attempts, backoff }: ScheduleRetryPolicy): RetryOpt
   return { maxAttempts: attempts, backoff: { type: backoff.type, delayMs: backoff.delay } };
 }
 
-function assertObject(name: string, value: unknown): void {
+function assertObject(name: string, value: unknown, names: Readonly<Record<string, true>>): void {
   if (typeof value !== 'object' || value === null) throw invalid(`${name} must be an object`);
+  const problem = unknownOption(value, names);
+  if (problem) throw invalid(`${name}: ${problem}`);
 }
 
 function assertWithin(

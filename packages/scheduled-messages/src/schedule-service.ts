@@ -1,7 +1,9 @@
 import {
+  assertKnownOptions,
   assertLimit,
   EnqueuePipeline,
   nameToken,
+  type OptionNames,
   type OutboxEntry,
   OutboxError,
   type OutboxStore,
@@ -33,6 +35,18 @@ export interface ScheduleFilter {
   readonly limit?: number | undefined;
 }
 
+const OPTION_NAMES: OptionNames<ScheduleServiceOptions> = { retry: true, pipeline: true };
+const FILTER_NAMES: OptionNames<ScheduleFilter> = { status: true, topic: true, limit: true };
+const SPEC_NAMES: OptionNames<ScheduleSpec> = {
+  topic: true,
+  payload: true,
+  id: true,
+  runAt: true,
+  timezone: true,
+  retry: true,
+  metadata: true,
+};
+
 const DEFAULT_LIMIT = 100;
 
 /**
@@ -51,6 +65,7 @@ export class ScheduleService<Tx = unknown> {
   readonly #pipeline: EnqueuePipeline;
 
   constructor(store: OutboxStore | TransactionalOutboxStore<Tx>, options: ScheduleServiceOptions = {}) {
+    assertKnownOptions('ScheduleService', options, OPTION_NAMES);
     this.#store = store;
     this.#retry = resolveScheduleRetry(options.retry);
     this.#pipeline = options.pipeline ?? new EnqueuePipeline();
@@ -86,11 +101,9 @@ export class ScheduleService<Tx = unknown> {
    * `scheduled` and `active` ones in the order they fall due, ended ones with the latest first; without a status, the
    * latest scheduled first.
    */
-  async list({
-    status,
-    topic = '*',
-    limit = DEFAULT_LIMIT,
-  }: ScheduleFilter = {}): Promise<ScheduledMessage[]> {
+  async list(filter: ScheduleFilter = {}): Promise<ScheduledMessage[]> {
+    assertKnownOptions('list', filter, FILTER_NAMES, 'INVALID_ARGUMENT');
+    const { status, topic = '*', limit = DEFAULT_LIMIT } = filter;
     assertLimit(limit);
     assertStatus(status);
     const hasTopic = topicMatcher(topic);
@@ -113,6 +126,7 @@ export class ScheduleService<Tx = unknown> {
   async #entry(spec: ScheduleSpec): Promise<OutboxEntry> {
     if (typeof spec !== 'object' || spec === null)
       throw new OutboxError('INVALID_ENTRY', 'schedule: pass { topic, runAt, payload }');
+    assertKnownOptions('schedule', spec, SPEC_NAMES, 'INVALID_ENTRY');
     const entry = toEntry(spec, resolveScheduleRetry(spec.retry, this.#retry));
     await assertFitsSchema(this.#pipeline, spec);
     return entry;

@@ -1,4 +1,12 @@
-import { type Clock, type Lifecycle, OutboxError, type OutboxSignals, systemClock } from '@postcommit/core';
+import {
+  assertKnownOptions,
+  type Clock,
+  type Lifecycle,
+  type OptionNames,
+  OutboxError,
+  type OutboxSignals,
+  systemClock,
+} from '@postcommit/core';
 import { COMPLETED_RETENTION, type CompletedRetention } from './purge-completed-schedules.js';
 import { DEAD_RETENTION_MS } from './purge-dead-schedules.js';
 import type { ScheduleService } from './schedule-service.js';
@@ -20,10 +28,18 @@ export interface ScheduleRetention {
   readonly sweepIntervalMs: number;
 }
 
+const OPTION_NAMES: OptionNames<ScheduleRetentionOptions> = {
+  failedAgeMs: true,
+  completedAgeMs: true,
+  completedCount: true,
+  sweepIntervalMs: true,
+};
+
 const HOUR_MS = 3_600_000;
 
 /** Fills in defaults and refuses nonsense. */
 export function resolveScheduleRetention(options: ScheduleRetentionOptions = {}): ScheduleRetention {
+  assertKnownOptions('ScheduledMessagesModule: retention', options, OPTION_NAMES);
   const { failedAgeMs = DEAD_RETENTION_MS, sweepIntervalMs = HOUR_MS } = options;
   const { completedAgeMs: ageMs = COMPLETED_RETENTION.ageMs } = options;
   const { completedCount: count = COMPLETED_RETENTION.count } = options;

@@ -1,10 +1,12 @@
 import {
+  assertKnownOptions,
   type Contribution,
   contributeFactory,
   EnqueuePipeline,
   Lifecycles,
   type Module,
   nameToken,
+  type OptionNames,
   OutboxCounters,
   OutboxRoutes,
   OutboxSignals,
@@ -39,6 +41,13 @@ export interface ScheduledMessagesModuleOptions {
   readonly retention?: ScheduleRetentionOptions | false | undefined;
 }
 
+const OPTION_NAMES: OptionNames<ScheduledMessagesModuleOptions> = {
+  retry: true,
+  listeners: true,
+  onNoListener: true,
+  retention: true,
+};
+
 /** The application's subscriptions where `EventsModule` is composed, else some of our own. */
 class ScheduleSubscriptions extends EventSubscriptions {
   static {
@@ -68,6 +77,7 @@ export const ScheduledMessagesModule: Module & { forRoot(options?: ScheduledMess
   };
 
 function scheduledMessagesModule(options: ScheduledMessagesModuleOptions): Module {
+  assertKnownOptions('ScheduledMessagesModule', options, OPTION_NAMES);
   const { listeners = [], onNoListener } = options;
   // Refuses nonsense here, where it was written.
   const retry = resolveScheduleRetry(options.retry);

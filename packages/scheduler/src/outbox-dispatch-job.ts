@@ -1,4 +1,12 @@
-import { type Clock, OutboxDispatcher, OutboxSignals, OutboxStore, systemClock } from '@postcommit/core';
+import {
+  assertKnownOptions,
+  type Clock,
+  type OptionNames,
+  OutboxDispatcher,
+  OutboxSignals,
+  OutboxStore,
+  systemClock,
+} from '@postcommit/core';
 import type { JobContext, ScheduledJob } from './scheduled-job.js';
 
 export interface OutboxDispatchJobOptions {
@@ -13,6 +21,14 @@ export interface OutboxDispatchJobOptions {
   /** For tests. */
   readonly clock?: Clock;
 }
+
+export const DISPATCH_JOB_NAMES: OptionNames<OutboxDispatchJobOptions> = {
+  schedule: true,
+  lockTtlMs: true,
+  timezone: true,
+  limit: true,
+  clock: true,
+};
 
 export const DISPATCH_JOB_DEFAULTS = {
   name: 'outbox-dispatch',
@@ -43,6 +59,7 @@ export class OutboxDispatchJob implements ScheduledJob {
     signals: OutboxSignals,
     options: OutboxDispatchJobOptions = {},
   ) {
+    assertKnownOptions('OutboxDispatchJob', options, DISPATCH_JOB_NAMES);
     this.#dispatcher = dispatcher;
     this.#store = store;
     this.#signals = signals;

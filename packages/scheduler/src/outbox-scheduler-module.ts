@@ -1,4 +1,5 @@
 import {
+  assertKnownOptions,
   contributeFactory,
   type Module,
   OutboxDispatcher,
@@ -9,6 +10,7 @@ import {
 } from '@postcommit/core';
 import {
   DISPATCH_JOB_DEFAULTS,
+  DISPATCH_JOB_NAMES,
   OutboxDispatchJob,
   type OutboxDispatchJobOptions,
 } from './outbox-dispatch-job.js';
@@ -19,6 +21,7 @@ import { ScheduledJobsPool } from './scheduled-job.js';
 export type OutboxSchedulerModuleOptions = Omit<OutboxDispatchJobOptions, 'clock'>;
 
 const NAME = 'OutboxSchedulerModule';
+const { clock: _, ...OPTION_NAMES } = DISPATCH_JOB_NAMES;
 
 /**
  * Dispatches by the clock instead of by the worker: one instance of all, every second by default. Compose it with
@@ -30,6 +33,7 @@ export const OutboxSchedulerModule: Module & { forRoot(options?: OutboxScheduler
 };
 
 function outboxSchedulerModule(options: OutboxSchedulerModuleOptions): Module {
+  assertKnownOptions(NAME, options, OPTION_NAMES);
   assertOptions(options);
   return {
     name: NAME,

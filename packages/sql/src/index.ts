@@ -35,7 +35,7 @@ export { SqlDiagnostics } from './sql-diagnostics.js';
 export { SqlJobLock } from './sql-job-lock.js';
 export { SqlOutboxSchema } from './sql-outbox-schema.js';
 export type { SqlOutboxStoreOptions } from './sql-outbox-store.js';
-export { SqlOutboxStore } from './sql-outbox-store.js';
+export { SQL_STORE_OPTION_NAMES, SqlOutboxStore } from './sql-outbox-store.js';
 export { SqlProcessedMessages } from './sql-processed-messages.js';
 export type { SqlExecutor, SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
 export { sqlite } from './sqlite/dialect.js';

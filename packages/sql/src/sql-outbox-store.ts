@@ -1,9 +1,12 @@
 import {
+  assertFilter,
   assertLimit,
   assertOlderThan,
+  assertPurgeFilter,
   type Clock,
   createUuidv7,
   type NewRow,
+  type OptionNames,
   type OutboxBacklog,
   type OutboxCounts,
   OutboxError,
@@ -46,6 +49,17 @@ export interface SqlOutboxStoreOptions extends OutboxStoreOptions, SqlTableOptio
   /** Where rows without a key are claimed, while it has a session that is free. Store modules give it. */
   readonly claimSessions?: ClaimSessions | undefined;
 }
+
+/** For drivers: the options that each of them takes. */
+export const SQL_STORE_OPTION_NAMES: OptionNames<Omit<SqlOutboxStoreOptions, 'dialect'>> = {
+  claimTimeoutMs: true,
+  pipeline: true,
+  table: true,
+  schema: true,
+  wakeup: true,
+  clock: true,
+  claimSessions: true,
+};
 
 /**
  * What a session saves is the same for any number of rows. In a backlog, batches of 50 drain a sixth faster with claims in
@@ -137,6 +151,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   }
 
   async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
+    assertFilter(filter);
     assertLimit(limit);
     return (await this.#run(this.#dialect.peek(this.#table, filter, limit))).map((record) =>
       toOutboxRow(record),
@@ -149,6 +164,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   }
 
   async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+    assertFilter(filter);
     assertLimit(limit);
     return (await this.#run(this.#dialect.requeueWhere(this.#table, filter, limit))).length;
   }
@@ -201,12 +217,10 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     if (this.#dialect.notify) await this.#executor(this.#dialect.notify(this.#table));
   }
 
-  async #purge(
-    state: EndState,
-    olderThan: PurgeCut,
-    { topic }: Pick<RowFilter, 'topic'> = {},
-  ): Promise<number> {
+  async #purge(state: EndState, olderThan: PurgeCut, filter: Pick<RowFilter, 'topic'> = {}): Promise<number> {
     assertOlderThan(olderThan);
+    assertPurgeFilter(filter);
+    const { topic } = filter;
     return inPages((pageSize) =>
       this.#run(this.#dialect.purgePage(this.#table, state, olderThan, pageSize, topic)),
     );

@@ -1,12 +1,16 @@
 import {
+  assertFilter,
+  assertKnownOptions,
   assertLimit,
   assertOlderThan,
+  assertPurgeFilter,
   attemptsOf,
   createUuidv7,
   EnqueuePipeline,
   type NewRow,
   nameToken,
   notATransaction,
+  type OptionNames,
   type OutboxBacklog,
   type OutboxCounts,
   OutboxError,
@@ -31,6 +35,13 @@ export interface MemoryOutboxStoreOptions extends OutboxStoreOptions {
   readonly random?: Random;
 }
 
+const OPTION_NAMES: OptionNames<MemoryOutboxStoreOptions> = {
+  claimTimeoutMs: true,
+  pipeline: true,
+  table: true,
+  random: true,
+};
+
 /**
  * Keeps rows in a Map: for tests, for single-process apps that may lose them, and to read how a store behaves.
  * Each method runs in one piece, which is what transactions are for in a database.
@@ -44,6 +55,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   readonly #newToken: () => string;
 
   constructor(options: MemoryOutboxStoreOptions = {}) {
+    assertKnownOptions('MemoryOutboxStore', options, OPTION_NAMES);
     const table = options.table ?? new MemoryTable();
     const generateId = createUuidv7({
       now: () => table.now(),
@@ -122,6 +134,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
+    assertFilter(filter);
     assertLimit(limit);
     return this.#matching(filter).sort(peekOrder(filter)).slice(0, limit).map(toOutboxRow);
   }
@@ -133,6 +146,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+    assertFilter(filter);
     assertLimit(limit);
     const rows = this.#matching({ state: 'dead', ...filter })
       .filter(({ deadReason }) => deadReason !== 'cancelled' || filter.reason === 'cancelled')
@@ -216,9 +230,10 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   async #purge(
     state: 'dispatched' | 'dead',
     olderThan: PurgeCut,
-    filter?: Pick<RowFilter, 'topic'>,
+    filter: Pick<RowFilter, 'topic'> = {},
   ): Promise<number> {
     assertOlderThan(olderThan);
+    assertPurgeFilter(filter);
     const latestFirst = this.#matching({ ...filter, state }).sort(peekOrder({ state }));
     const old = latestFirst.slice(this.#firstToGo(latestFirst, olderThan));
     for (const { id } of old) this.#table.delete(id);

@@ -1,6 +1,12 @@
 export type { OutboxPgModuleOptions } from './outbox-pg-module.js';
 export { OutboxPgModule } from './outbox-pg-module.js';
-export type { PgClientEvents, PgClientLike, PgPoolClientLike, PgPoolLike, PgQuery } from './pg-client-like.js';
+export type {
+  PgClientEvents,
+  PgClientLike,
+  PgPoolClientLike,
+  PgPoolLike,
+  PgQuery,
+} from './pg-client-like.js';
 export { pgExecutor } from './pg-executor.js';
 export type { PgOutboxStoreOptions } from './pg-outbox-store.js';
 export { PgOutboxStore } from './pg-outbox-store.js';

@@ -1,12 +1,20 @@
 import {
+  assertKnownOptions,
   contributeFactory,
   EnqueuePipeline,
   Lifecycles,
   type Module,
+  type OptionNames,
   OutboxStore,
   provideFactory,
 } from '@postcommit/core';
-import { ClaimSessions, type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
+import {
+  ClaimSessions,
+  type ListenClientLike,
+  SQL_STORE_OPTION_NAMES,
+  sqlCapabilities,
+  wakeupLifecycle,
+} from '@postcommit/sql';
 import type { PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
@@ -21,12 +29,16 @@ export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipel
   readonly listenClient?: () => ListenClientLike;
 }
 
+const { pipeline: _, claimSessions: __, ...STORE_NAMES } = SQL_STORE_OPTION_NAMES;
+const OPTION_NAMES: OptionNames<OutboxPgModuleOptions> = { pool: true, listenClient: true, ...STORE_NAMES };
+
 /** Binds `PgOutboxStore` as the store, with its schema, job locks and processed messages, and the wake-up of workers. */
 export const OutboxPgModule = {
   [Symbol.toStringTag]: 'OutboxPgModule',
 
   /** @throws `INVALID_CONFIG` for what is not a pool, and for a pool whose `connectionString` is not PostgreSQL's. */
   forRoot(given: OutboxPgModuleOptions): Module {
+    assertKnownOptions('OutboxPgModule', given ?? {}, OPTION_NAMES);
     const { pool, listenClient, ...options } = given ?? {};
     const executor = pgExecutor(pool);
     return {

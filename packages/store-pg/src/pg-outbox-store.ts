@@ -1,5 +1,5 @@
-import { nameToken, notATransaction } from '@postcommit/core';
-import { SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
+import { assertKnownOptions, nameToken, notATransaction } from '@postcommit/core';
+import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
 import type { PgClientLike, PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 import { reportErrors } from './pool-errors.js';
@@ -20,6 +20,7 @@ export class PgOutboxStore extends SqlOutboxStore<PgClientLike> {
 
   /** @throws `INVALID_CONFIG` for what is not a pool, and for a pool whose `connectionString` is not PostgreSQL's. */
   constructor(pool: PgPoolLike, options: PgOutboxStoreOptions = {}) {
+    assertKnownOptions('PgOutboxStore', options, SQL_STORE_OPTION_NAMES);
     super(pgExecutor(pool), options);
     reportErrors(pool, this.#report);
   }

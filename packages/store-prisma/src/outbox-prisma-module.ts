@@ -1,14 +1,22 @@
 import {
+  assertKnownOptions,
   contributeFactory,
   EnqueuePipeline,
   Lifecycles,
   type Module,
+  type OptionNames,
   OutboxError,
   OutboxStore,
   type Provider,
   provideFactory,
 } from '@postcommit/core';
-import { ClaimSessions, type ListenClientLike, sqlCapabilities, wakeupLifecycle } from '@postcommit/sql';
+import {
+  ClaimSessions,
+  type ListenClientLike,
+  SQL_STORE_OPTION_NAMES,
+  sqlCapabilities,
+  wakeupLifecycle,
+} from '@postcommit/sql';
 import { asClient } from './as-client.js';
 import type { PrismaClientLike } from './prisma-client-like.js';
 import { PrismaClientToken } from './prisma-client-token.js';
@@ -34,6 +42,14 @@ export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline
       }
   );
 
+const { pipeline: _, claimSessions: __, ...STORE_NAMES } = SQL_STORE_OPTION_NAMES;
+const OPTION_NAMES: OptionNames<OutboxPrismaModuleOptions> = {
+  client: true,
+  clientFactory: true,
+  listenClient: true,
+  ...STORE_NAMES,
+};
+
 /**
  * Binds `PrismaOutboxStore` as the store, with its client, schema, job locks and processed messages; with
  * `listenClient` also the wake-up of workers.
@@ -43,6 +59,7 @@ export const OutboxPrismaModule = {
 
   /** @throws `INVALID_CONFIG` unless it is given one of `client` and `clientFactory`. */
   forRoot(given: OutboxPrismaModuleOptions): Module {
+    assertKnownOptions('OutboxPrismaModule', given ?? {}, OPTION_NAMES);
     const { client, clientFactory, listenClient, ...options } = given ?? {};
     return {
       name: 'OutboxPrismaModule',

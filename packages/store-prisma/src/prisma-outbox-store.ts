@@ -1,5 +1,5 @@
-import { nameToken, notATransaction } from '@postcommit/core';
-import { SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
+import { assertKnownOptions, nameToken, notATransaction } from '@postcommit/core';
+import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
 import { asClient } from './as-client.js';
 import type { PrismaClientLike, PrismaTransactionLike } from './prisma-client-like.js';
 import { prismaExecutor } from './prisma-executor.js';
@@ -13,6 +13,7 @@ export class PrismaOutboxStore extends SqlOutboxStore<PrismaTransactionLike> {
   }
 
   constructor(client: PrismaClientLike, options: PrismaOutboxStoreOptions = {}) {
+    assertKnownOptions('PrismaOutboxStore', options, SQL_STORE_OPTION_NAMES);
     super(prismaExecutor(asClient(client)), options);
   }
 

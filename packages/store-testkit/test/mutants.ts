@@ -1,4 +1,4 @@
-import type { NewRow, OutboxBacklog, OutboxRow, OutboxStore, Outcome } from '@postcommit/core';
+import type { NewRow, OutboxBacklog, OutboxRow, OutboxStore, Outcome, RowFilter } from '@postcommit/core';
 import {
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
@@ -40,6 +40,15 @@ function mutant(defect: string, caughtBy: string, Store: BrokenStoreClass): Muta
 }
 
 export const mutants: readonly Mutant[] = [
+  mutant(
+    'reads an unknown filter as all rows',
+    'a filter or an option that does not exist is refused, and nothing changes',
+    class extends BrokenStore {
+      override requeueWhere({ topic, reason }: RowFilter, limit: number): Promise<number> {
+        return super.requeueWhere({ ...(topic && { topic }), ...(reason && { reason }) }, limit);
+      }
+    },
+  ),
   mutant(
     'no fence: any token settles',
     'a settle by a claim that was retaken changes nothing and says so',

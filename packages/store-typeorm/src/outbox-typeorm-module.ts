@@ -1,9 +1,11 @@
 import {
+  assertKnownOptions,
   contributeFactory,
   EnqueuePipeline,
   type Lifecycle,
   Lifecycles,
   type Module,
+  type OptionNames,
   OutboxError,
   OutboxStore,
   provideFactory,
@@ -18,7 +20,11 @@ import {
 import { DataSource, type EntitySchema } from 'typeorm';
 import { outboxEntitiesFor } from './outbox-entities.js';
 import { assertDataSource, type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
-import { TypeormOutboxStore, type TypeormOutboxStoreOptions } from './typeorm-outbox-store.js';
+import {
+  TYPEORM_STORE_OPTION_NAMES,
+  TypeormOutboxStore,
+  type TypeormOutboxStoreOptions,
+} from './typeorm-outbox-store.js';
 
 export interface OutboxTypeormModuleOptions
   extends Omit<TypeormOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
@@ -36,6 +42,14 @@ export interface OutboxTypeormModuleOptions
   readonly listenClient?: () => ListenClientLike;
 }
 
+const { pipeline: _, claimSessions: __, ...STORE_NAMES } = TYPEORM_STORE_OPTION_NAMES;
+const OPTION_NAMES: OptionNames<OutboxTypeormModuleOptions> = {
+  dataSource: true,
+  type: true,
+  listenClient: true,
+  ...STORE_NAMES,
+};
+
 /**
  * Binds `TypeormOutboxStore` as the store, with its schema, job locks and processed messages, and the `DataSource`;
  * with `listenClient` also the wake-up of workers.
@@ -50,6 +64,7 @@ export const OutboxTypeormModule = {
 
   /** @throws `INVALID_CONFIG` for what is neither a data source nor a function. */
   forRoot(given: OutboxTypeormModuleOptions): Module {
+    assertKnownOptions('OutboxTypeormModule', given ?? {}, OPTION_NAMES);
     const { dataSource, type, listenClient, ...options } = given ?? {};
     if (typeof dataSource !== 'function') assertDataSource(dataSource);
     return {

@@ -1,5 +1,5 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api';
-import { type Clock, OutboxError, systemClock } from '@postcommit/core';
+import { assertKnownOptions, type Clock, type OptionNames, OutboxError, systemClock } from '@postcommit/core';
 
 /** The process's clock, and the time of day for the lag. */
 export interface TelemetryClock extends Clock {
@@ -37,7 +37,18 @@ export interface ResolvedTelemetryOptions {
   readonly clock: TelemetryClock;
 }
 
+const OPTION_NAMES: OptionNames<TelemetryOptions> = {
+  publishParent: true,
+  attributes: true,
+  backlogAtMost: true,
+  backlogTimeoutMs: true,
+  tracerProvider: true,
+  meterProvider: true,
+  clock: true,
+};
+
 export function resolveTelemetryOptions(options: TelemetryOptions): ResolvedTelemetryOptions {
+  assertKnownOptions('OutboxTelemetryModule', options, OPTION_NAMES);
   const resolved = {
     publishParent: options.publishParent ?? 'link',
     attributes: options.attributes ?? {},

@@ -166,7 +166,7 @@ describe('the span of a publish', () => {
   test('records the message of the error and nothing else of it', async () => {
     const secret = 'card 4111';
     const cause = new Error(`cause with ${secret}`);
-    const error = Object.assign(new Error('cannot reach amqp://app:hunter2@mq', { cause }), {
+    const error = Object.assign(new Error('cannot reach amqp://app:hunter2@mq, token=hunter2', { cause }), {
       code: 'ECONNREFUSED',
       request: { body: secret },
     });
@@ -181,13 +181,13 @@ describe('the span of a publish', () => {
     });
     await dispatcher.dispatchPending();
     const { status, events, attributes } = otel.span('outbox publish');
-    expect(status).toEqual({ code: SpanStatusCode.ERROR, message: 'cannot reach amqp://***@mq' });
+    expect(status).toEqual({ code: SpanStatusCode.ERROR, message: 'cannot reach amqp://***@mq, token=***' });
     expect(attributes['error.type']).toBe('ECONNREFUSED');
     const exception = only(events);
     expect(exception.name).toBe('exception');
     expect(exception.attributes).toEqual({
       'exception.type': 'ECONNREFUSED',
-      'exception.message': 'cannot reach amqp://***@mq',
+      'exception.message': 'cannot reach amqp://***@mq, token=***',
     });
     const everything = JSON.stringify([
       ...otel.spans('outbox enqueue').map((span) => span.attributes),

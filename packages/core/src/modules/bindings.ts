@@ -1,11 +1,15 @@
 import { OutboxError } from '../errors.js';
+import { assertKnownOptions } from '../known-options.js';
 import { assertModule } from './assert-module.js';
 import { dependenciesOf } from './inject.js';
 import {
+  CONTRIBUTION_NAMES,
   type Dependency,
   isLazy,
   isOptional,
+  MODULE_NAMES,
   type Module,
+  PROVIDER_NAMES,
   type Provider,
   type Recipe,
   tokenOf,
@@ -29,6 +33,7 @@ export interface Bindings {
 /** Gathers what modules and preferences bind, and refuses what can't be resolved, before anything is made. */
 export function collectBindings(modules: readonly Module[], preferences: readonly Provider[]): Bindings {
   modules.forEach(assertModule);
+  modules.forEach(assertKnownNames);
   const bindings = {
     providers: collectProviders(modules, preferences),
     contributions: collectContributions(modules),
@@ -36,6 +41,12 @@ export function collectBindings(modules: readonly Module[], preferences: readonl
   const checked = new Set<Binding>();
   for (const binding of allBindings(bindings)) assertResolvable(binding, bindings, [], checked);
   return bindings;
+}
+
+/** A function is no typing error: a module may have a `forRoot` beside what it binds. */
+function assertKnownNames(module: Module): void {
+  const data = Object.entries(module).filter(([, value]) => typeof value !== 'function');
+  assertKnownOptions(`module ${module.name}`, Object.fromEntries(data) as unknown as Module, MODULE_NAMES);
 }
 
 function collectProviders(
@@ -52,7 +63,9 @@ function collectProviders(
   return new Map([...provided, ...preferred]);
 }
 
-function toBinding({ provide, ...recipe }: Provider, source: string): Binding {
+function toBinding(provider: Provider, source: string): Binding {
+  assertKnownOptions(`a provider of ${source}`, provider, PROVIDER_NAMES);
+  const { provide, ...recipe } = provider;
   if (isPoolToken(provide)) {
     const problem = `${source} binds the pool ${tokenName(provide)}; add to it with contributes: [{ pool: ${tokenName(provide)}, … }]`;
     throw new OutboxError('INVALID_CONFIG', problem);
@@ -75,7 +88,9 @@ function addOnce(bindings: Map<TokenKey, Binding>, binding: Binding): void {
 function collectContributions(modules: readonly Module[]): Map<TokenKey, Binding[]> {
   const contributions = new Map<TokenKey, Binding[]>();
   for (const module of modules) {
-    for (const { pool, ...recipe } of module.contributes ?? []) {
+    for (const contribution of module.contributes ?? []) {
+      assertKnownOptions(`a contribution of module ${module.name}`, contribution, CONTRIBUTION_NAMES);
+      const { pool, ...recipe } = contribution;
       const binding = { token: pool, recipe: recipe as Recipe, source: `module ${module.name}` };
       const key = tokenKey(pool);
       contributions.set(key, [...(contributions.get(key) ?? []), binding]);

@@ -1,6 +1,7 @@
 import { OutboxError } from '../errors.js';
+import { assertKnownOptions, type OptionNames } from '../known-options.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
-import { type Lifecycle, Lifecycles, type StopOptions } from './lifecycle.js';
+import { type Lifecycle, Lifecycles, STOP_NAMES, type StopOptions } from './lifecycle.js';
 import { LifecycleRuns } from './lifecycle-runs.js';
 import { type Dependency, isLazy, isOptional, type Module, type Provider, tokenOf } from './module.js';
 import { isPoolToken } from './pool.js';
@@ -15,6 +16,9 @@ export interface StartOptions {
   /** `resource`: connections and the like, but nothing that works by itself. For commands and scripts. Default all. */
   readonly only?: 'resource';
 }
+
+const COMPOSE_NAMES: OptionNames<ComposeOptions> = { preferences: true };
+const START_NAMES: OptionNames<StartOptions> = { only: true };
 
 /** A composed application. */
 export interface OutboxApp {
@@ -45,6 +49,7 @@ export interface OutboxApp {
  * are refused here, by name.
  */
 export function composeModules(modules: readonly Module[], options: ComposeOptions = {}): OutboxApp {
+  assertKnownOptions('composeModules', options, COMPOSE_NAMES);
   return new ComposedApp(collectBindings(modules, options.preferences ?? []));
 }
 
@@ -68,10 +73,12 @@ class ComposedApp implements OutboxApp {
   }
 
   start(options: StartOptions = {}): Promise<void> {
+    assertKnownOptions('start', options, START_NAMES, 'INVALID_ARGUMENT');
     return this.#runs.start(() => lifecyclesFor(this.get(Lifecycles).items, options));
   }
 
   stop(options: StopOptions = {}): Promise<void> {
+    assertKnownOptions('stop', options, STOP_NAMES, 'INVALID_ARGUMENT');
     return this.#runs.stop(options);
   }
 

@@ -1,4 +1,5 @@
 import { OutboxError } from '../errors.js';
+import type { OptionNames } from '../known-options.js';
 import { Pool } from './pool.js';
 import { nameToken } from './token.js';
 
@@ -20,6 +21,7 @@ export function assertGrace(graceMs = 0): void {
     `graceMs must be 0 or more and below 2^31, got ${String(graceMs)}`,
   );
 }
+export const STOP_NAMES: OptionNames<StopOptions> = { graceMs: true };
 
 /** Something that runs between `app.start()` and `app.stop()`. */
 export interface Lifecycle {

@@ -1,3 +1,4 @@
+import type { OptionNames } from '../known-options.js';
 import type { Pool, PoolToken } from './pool.js';
 import type { Token } from './token.js';
 
@@ -72,6 +73,19 @@ export interface Module {
   readonly provides?: readonly Provider[];
   readonly contributes?: readonly Contribution[];
 }
+
+export const MODULE_NAMES: OptionNames<Module> = { name: true, provides: true, contributes: true };
+
+const RECIPE_NAMES: OptionNames<Recipe> = {
+  useValue: true,
+  useFactory: true,
+  useClass: true,
+  useExisting: true,
+  inject: true,
+};
+
+export const PROVIDER_NAMES: OptionNames<Provider> = { provide: true, ...RECIPE_NAMES };
+export const CONTRIBUTION_NAMES: OptionNames<Contribution> = { pool: true, ...RECIPE_NAMES };
 
 /** Builds a provider whose factory is checked against its `inject` list. */
 export function provideFactory<T, const Dependencies extends readonly Dependency[]>(

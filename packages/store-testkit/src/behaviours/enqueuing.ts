@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type BehaviourGroup, entries, entry, expectError, idsOf, stored } from '../behaviour.js';
+import { type BehaviourGroup, claim, entries, entry, expectError, idsOf, stored } from '../behaviour.js';
 
 export const enqueuing: BehaviourGroup = {
   name: 'enqueuing',
@@ -121,6 +121,24 @@ export const enqueuing: BehaviourGroup = {
       const store = outbox.createStore();
       await store.enqueue(entries(1_000));
       expect((await store.count()).pending).toBe(1_000);
+    },
+
+    'availableAt may be the first or the last time that is allowed': async (outbox) => {
+      const store = outbox.createStore();
+      const first = new Date('1000-01-01T00:00:00.000Z');
+      const last = new Date('9999-12-31T23:59:59.999Z');
+      await store.enqueue([
+        entry({ id: 'first', availableAt: first }),
+        entry({ id: 'last', availableAt: last }),
+      ]);
+      await store.enqueue([
+        entry({ id: 'k-first', key: 'a', availableAt: first }),
+        entry({ id: 'k-last', key: 'b', availableAt: last }),
+      ]);
+      expect((await stored(store, 'first')).availableAt).toEqual(first);
+      expect((await stored(store, 'last')).availableAt).toEqual(last);
+      const { rows } = await claim(store);
+      expect(idsOf(rows).sort()).toEqual(['first', 'k-first']);
     },
   },
 };

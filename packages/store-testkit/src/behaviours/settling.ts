@@ -179,6 +179,15 @@ export const settling: BehaviourGroup = {
       expect(Buffer.byteLength(lastError)).toBeLessThanOrEqual(8_192);
     },
 
+    'secrets in an error text are masked': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(2));
+      await store.markFailed('m1', 'amqp://app:hunter2@mq refused password=hunter2');
+      await store.markDead('m2', 'Authorization: Bearer hunter2');
+      expect((await stored(store, 'm1')).lastError).toBe('amqp://***@mq refused password=***');
+      expect((await stored(store, 'm2')).lastError).toBe('Authorization: Bearer ***');
+    },
+
     'cancelling makes a pending row dead and fences its claim': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([...entries(2), entry({ id: 'sent' })]);

@@ -1,4 +1,4 @@
-import { EnqueuePipeline, type OutboxEntry } from '@postcommit/core';
+import { EnqueuePipeline, type OutboxEntry, type RowFilter } from '@postcommit/core';
 import { expect } from 'vitest';
 import { type BehaviourGroup, entry, expectError } from '../behaviour.js';
 
@@ -22,6 +22,11 @@ const BAD_ENTRIES: ReadonlyArray<[string, OutboxEntry, RegExp]> = [
     'INVALID_ENTRY',
     nonsense({ availableAt: new Date('never') }),
     /entry 1: availableAt must be a valid Date/,
+  ],
+  [
+    'INVALID_ENTRY',
+    nonsense({ availableAt: new Date('+010000-01-01T00:00:00Z') }),
+    /entry 1: availableAt must lie between the years 1000 and 9999/,
   ],
   ['INVALID_RETRY_POLICY', nonsense({ retry: { maxAttempts: 0 } }), /entry 1: maxAttempts/],
   ['PAYLOAD_TOO_LARGE', nonsense({ payload: 'x'.repeat(1_048_576) }), /entry 1: payload has 1048578 bytes/],
@@ -64,6 +69,25 @@ export const validation: BehaviourGroup = {
       });
       await expectError(store.enqueue(entry()), 'SCHEMA_MISMATCH', /entry 0: .*no/);
       expect((await store.count()).total).toBe(0);
+    },
+
+    'a filter or an option that does not exist is refused, and nothing changes': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue([entry({ id: 'dead' }), entry({ id: 'sent' }), entry({ id: 'waits' })]);
+      await store.markDead('dead', 'no');
+      await store.markDispatched(['sent']);
+      const before = await store.count();
+      const topics = { topics: 'order.paid' } as RowFilter;
+      const unknown = /unknown option 'topics'/;
+      await expectError(store.requeueWhere(topics, 10), 'INVALID_ARGUMENT', unknown);
+      await expectError(store.peek(topics, 10), 'INVALID_ARGUMENT', unknown);
+      const now = new Date('9999-01-01T00:00:00Z');
+      await expectError(store.purgeDispatched(now, topics), 'INVALID_ARGUMENT', unknown);
+      await expectError(store.purgeDead(now, topics), 'INVALID_ARGUMENT', unknown);
+      const delay = { delay: 5 } as { delayMs?: number };
+      await expectError(store.markFailed('waits', 'no', delay), 'INVALID_ARGUMENT', /unknown option 'delay'/);
+      await expectError(store.enqueue(nonsense({ topc: 'x' })), 'INVALID_ENTRY', /unknown option 'topc'/);
+      expect(await store.count()).toEqual(before);
     },
 
     'limits and ages that make no sense are refused': async (outbox) => {
