@@ -78,6 +78,7 @@ export function foreignTable(
     obstacles: obstacles(table, catalog, others),
     adoption: [
       `lock table ${table} in access exclusive mode`,
+      ...fillCreatedAt(table, catalog.columns),
       ...statementsOf(columns),
       endRows(table),
       ...COLUMNS.filter(({ notNull }) => notNull).map(
@@ -87,6 +88,12 @@ export function foreignTable(
       markTable(table),
     ],
   };
+}
+
+/** First: other columns are filled by it. */
+function fillCreatedAt(table: TableName, columns: readonly Column[]): string[] {
+  const isNullable = columns.some(({ name, notNull }) => name === 'created_at' && !notNull);
+  return isNullable ? [`update ${table} set "created_at" = now() where "created_at" is null`] : [];
 }
 
 /** No row is left pending: nothing can tell which of them were sent. */

@@ -74,9 +74,10 @@ export function foreignTable(
 
 /** No row is left pending: nothing can tell which of them were sent. */
 function endRows(table: TableName): string {
-  const fills = COLUMNS.filter(({ notNull }) => notNull).map(
-    ({ name, backfill, default: value }) => `"${name}" = coalesce("${name}", ${backfill ?? value})`,
-  );
+  const fills = COLUMNS.filter(({ notNull }) => notNull).map(({ name, backfill, default: value }) => {
+    const values = [`"${name}"`, backfill, value].filter((each) => each !== undefined);
+    return `"${name}" = coalesce(${values.join(', ')})`;
+  });
   return `update ${table} set dispatched_at = coalesce(dispatched_at, ${NOW}), dead_at = null, dead_reason = null, ${END_CLAIM}, ${fills.join(', ')}`;
 }
 
