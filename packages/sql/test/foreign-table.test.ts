@@ -238,6 +238,11 @@ describe('on SQLite', () => {
       'seq integer primary key autoincrement, type text not null',
       /column "type"/,
     ],
+    [
+      'one whose name has a quote',
+      'seq integer primary key autoincrement, "a""; --" text not null',
+      /column "a""; --" must/,
+    ],
   ])('adoption is refused by %s, which the plan names', async (_name, columns, obstacle) => {
     database.query(`create table outbox (${columns})`);
     const before = snapshot();

@@ -8,7 +8,7 @@ const fixture = usePostgres(async () => {});
 const schema = (): SqlOutboxSchema => new SqlOutboxSchema(pgExecutor(fixture.pool));
 
 /** Ends a name or a text that is not quoted right, and leaves a table behind. */
-const HOSTILE = `x"; create table owned (); --'; create table owned (); --`;
+const HOSTILE = `x"; create table owned(); --'\n; create table owned(); --`;
 const NAME = `"${HOSTILE.replaceAll('"', '""')}"`;
 const NAME_TEXT = `'${NAME.replaceAll("'", "''")}'`;
 
@@ -112,7 +112,7 @@ describe('names from the catalog are never run', () => {
     // Servers have these turned off by default, so what the catalog would say is given here.
     const record = { kind: 'prepared', name: gid, age_ms: 60_000 };
     const [problem] = await new SqlDiagnostics(async () => [record]).find({ transactionAgeMs: 0 });
-    const literal = problem?.fix.replace(/^rollback prepared (.*);$/, '$1');
+    const literal = problem?.fix.replace(/^rollback prepared (.*);$/s, '$1');
     for (const setting of ['on', 'off']) {
       const options = `-c standard_conforming_strings=${setting} -c escape_string_warning=off`;
       const client = new pg.Client({ connectionString: fixture.url, options });

@@ -132,6 +132,16 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
       expect(await fixture.query('select char_length(id) as length from outbox')).toEqual([{ length: 37 }]);
     });
 
+    it('names columns and constraints in quotes, whatever characters they have', async () => {
+      await run(
+        'create table outbox (id int primary key, `a``; drop table outbox; --` text not null, constraint `c``; --` check (id > 0))',
+      );
+      expect((await schema().planAdoption())?.obstacles).toEqual([
+        expect.stringContaining('column `a``; drop table outbox; --` must'),
+        expect.stringContaining('constraint `c``; --` may'),
+      ]);
+    });
+
     it.each([
       [
         'a column that must be filled',

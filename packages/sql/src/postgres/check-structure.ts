@@ -47,14 +47,14 @@ function cacheDifference({ schema, name, cache }: Sequence): Difference[] {
   ];
 }
 
-/** Never fixed by `ensure`: who may see which rows is a decision. */
+/** Never fixed by `ensure`: who may see which rows is a decision. No name in the comment: a line break would end it. */
 function rowSecurityDifference(table: TableName, role: string | undefined): Difference[] {
   if (role === undefined) return [];
   const name = quoteName(role);
   return [
     byHand(`row-level security hides rows of ${table} from role ${name}: they would never be published`, [
       `create policy ${table.part('_worker')} on ${table} to ${name} using (true) with check (true)`,
-      `-- or, where a restrictive policy hides them: alter role ${name} bypassrls`,
+      `-- or, where a restrictive policy hides them: alter role … bypassrls`,
     ]),
   ];
 }
