@@ -1,5 +1,5 @@
 import type { Difference } from '../dialect.js';
-import { quoteName, type TableName } from '../table-name.js';
+import { nameInText, quoteName, type TableName } from '../table-name.js';
 import type { Catalog, Sequence } from './describe-table.js';
 
 /** What the outbox can't live with, although each column and index may be right. */
@@ -25,7 +25,7 @@ function childrenDifference(table: TableName, { kind, hasChildren }: Catalog): D
 /** A unique index must contain the partition key: `id` alone is unique only where it is the key. */
 function partitionDifference(table: TableName, { partitionColumns }: Catalog): Difference[] {
   if (partitionColumns === undefined || partitionColumns.every((name) => name === 'id')) return [];
-  const key = partitionColumns.map((name) => name ?? 'an expression').join(', ');
+  const key = partitionColumns.map((name) => (name === null ? 'an expression' : nameInText(name))).join(', ');
   return [
     byHand(
       `table ${table} is partitioned by ${key}, so id can't be unique: use a table without partitions, or partition by hash (id)`,
