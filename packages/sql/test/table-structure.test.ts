@@ -1,4 +1,4 @@
-import { SqlOutboxSchema } from '@postcommit/sql';
+import { SqlJobLock, SqlOutboxSchema, SqlProcessedMessages } from '@postcommit/sql';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pgExecutor } from '../../store-pg/src/pg-executor.js';
@@ -210,5 +210,23 @@ describe('the rights that the manual gives', () => {
     await fixture.query('update outbox set dispatched_at = now()');
     await store.purgeDispatched({ ageMs: 0 });
     expect(await fixture.query('select id from outbox')).toEqual([]);
+  });
+
+  it('are enough for jobs and consumers: the side tables', async () => {
+    const all = 'select, insert, update, delete on outbox_locks';
+    const job = await loginAs('grants_job', all);
+    const lock = await new SqlJobLock(pgExecutor(job)).acquire('sweep', 1_000);
+    expect(await lock?.renew(1_000)).toBe(true);
+    await lock?.release();
+    const consumer = await loginAs('grants_consumer', 'insert, select on outbox_processed');
+    const processed = new SqlProcessedMessages(pgExecutor(consumer));
+    const client = await consumer.connect();
+    await client.query('begin');
+    expect(await processed.processOnce(client, 'mails', 'a', async () => {})).toBe(true);
+    await client.query('commit');
+    client.release();
+    await expect(processed.purge({ ageMs: 0 })).rejects.toThrow(/permission denied/);
+    await fixture.query('grant update, delete on outbox_processed to grants_consumer');
+    expect(await processed.purge({ ageMs: 0 })).toBe(1);
   });
 });

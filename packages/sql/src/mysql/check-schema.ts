@@ -51,7 +51,7 @@ function comparison(table: TableName, catalog: Catalog): Comparison {
 /** First: an upgrade that is cut short must leave a table that is known as ours. */
 function markDifference(table: TableName, { comment }: SqlRecord): Difference[] {
   if (comment === schemaTitle()) return [];
-  const problem = `the comment of table ${table}, which marks the version, is not '${schemaTitle()}'`;
+  const problem = `comment of table ${table}, which marks the version, is not '${schemaTitle()}'`;
   return [{ level: 'tuning', problem, statements: [markTable(table)] }];
 }
 

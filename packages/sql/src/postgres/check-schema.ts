@@ -70,7 +70,7 @@ function otherDifferences(table: TableName, catalog: Catalog): Difference[] {
 /** Without it the table is known by its columns only, and no longer when one of them is dropped. */
 function markDifference(table: TableName, { columnComment }: Catalog): Difference[] {
   if (columnComment === schemaTitle()) return [];
-  const problem = `the comment of column id, which marks the version, is not '${schemaTitle()}'`;
+  const problem = `comment of column id, which marks the version, is not '${schemaTitle()}'`;
   return [{ level: 'tuning', problem, statements: [markTable(table)] }];
 }
 
