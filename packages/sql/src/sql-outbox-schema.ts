@@ -104,7 +104,7 @@ export class SqlOutboxSchema extends OutboxSchema {
     try {
       yield* run(adoption);
     } finally {
-      // In a transaction that failed there is nothing to restore, and nothing would run.
+      // Only where statements still run after a failure: PostgreSQL has none to restore.
       yield* run(restore);
     }
     return yield* this.#fix();

@@ -1,6 +1,7 @@
-import type { SchemaProblem } from '@postcommit/core';
+import { composeModules, OutboxModule, type SchemaProblem } from '@postcommit/core';
 import { SqlOutboxSchema, sqlite } from '@postcommit/sql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OutboxPgModule } from '../../store-pg/src/outbox-pg-module.js';
 import { pgExecutor } from '../../store-pg/src/pg-executor.js';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
 import { usePostgres } from './postgres-fixture.js';
@@ -64,6 +65,25 @@ describe('on PostgreSQL', () => {
       code: 'FOREIGN_TABLE',
       message: expect.stringMatching(/another table.*outbox:migrate --adopt/),
     });
+    expect(await snapshot()).toEqual(before);
+  });
+
+  it('is refused by start, and nothing in it is published', async () => {
+    await fixture.pool.query(`
+      create table outbox (id bigserial primary key, topic text, payload jsonb, created_at timestamptz, processed boolean);
+      insert into outbox (topic, processed) values ('legacy.1', true)`);
+    const published: string[] = [];
+    const app = composeModules([
+      OutboxModule.forRoot({ publisher: async ({ id }) => void published.push(id) }),
+      OutboxPgModule.forRoot({ pool: fixture.pool }),
+    ]);
+    const before = await snapshot();
+    await expect(app.start()).rejects.toMatchObject({
+      code: 'FOREIGN_TABLE',
+      message: expect.stringMatching(/another table.*outbox:migrate --adopt/),
+    });
+    await app.stop();
+    expect(published).toEqual([]);
     expect(await snapshot()).toEqual(before);
   });
 
