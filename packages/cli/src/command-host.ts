@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline/promises';
+
 /** The part of a stream that commands use. */
 export interface TextStream {
   write(text: string): unknown;
@@ -9,6 +11,8 @@ export interface TextStream {
 export interface CommandHost {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
+  /** Asks a person, who must say yes. Undefined where nobody can be asked. */
+  readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
   /** A command has ended with this; what is still open may close. */
   setExitCode(code: number): void;
   /** Help was shown or the arguments were refused: nothing runs. Must not return. */
@@ -22,8 +26,22 @@ export const processHost: CommandHost = {
   get stderr() {
     return process.stderr;
   },
+  get confirm() {
+    return process.stdin.isTTY && process.stdout.isTTY ? confirmOnTerminal : undefined;
+  },
   setExitCode: (code) => {
     process.exitCode = code;
   },
   exit: (code) => process.exit(code),
 };
+
+async function confirmOnTerminal(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const isClosed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  try {
+    const answer = await Promise.race([terminal.question(`${question} [yes/no] `), isClosed]);
+    return answer.trim().toLowerCase() === 'yes';
+  } finally {
+    terminal.close();
+  }
+}

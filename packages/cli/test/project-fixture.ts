@@ -30,6 +30,8 @@ export interface RunOptions {
   /** Name and text of files in the folder that the binary runs in. */
   readonly files?: Record<string, string>;
   readonly columns?: number;
+  /** What is typed when a question appears on the terminal. */
+  readonly answers?: Record<string, string>;
 }
 
 /** A folder as a user has it: the packages are installed, and the binary can be run in it. */
@@ -92,8 +94,12 @@ export function useProject(): Project {
       });
       running.add(terminal);
       let output = '';
+      const questions = new Map(Object.entries(options.answers ?? {}));
       terminal.onData((data) => {
         output += data;
+        for (const [question, answer] of questions) {
+          if (output.includes(question) && questions.delete(question)) terminal.write(`${answer}\r`);
+        }
       });
       const code = await new Promise<number>((resolve) =>
         terminal.onExit(({ exitCode }) => resolve(exitCode)),

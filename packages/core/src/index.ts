@@ -2,6 +2,7 @@
 
 // Capabilities
 export type {
+  AdoptionPlan,
   DiagnosticLimits,
   HeldLock,
   SchemaProblem,

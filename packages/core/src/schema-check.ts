@@ -3,8 +3,11 @@ import { OutboxError } from './errors.js';
 import type { Lifecycle } from './modules/lifecycle.js';
 import type { OutboxSignals } from './outbox-signals.js';
 
+/** Problems named in a refusal: a table of another version has thirty. */
+const MAX_SHOWN = 3;
+
 /**
- * Refuses to start on a table that can't work, with what mends it, and tells what is only badly tuned. A database that
+ * Refuses to start on a table that can't work or is not ours, and reports what is only badly tuned. A database that
  * does not answer is no reason to refuse: the worker goes on trying, and says so.
  */
 export function schemaCheck(schema: OutboxSchema | undefined, signals: OutboxSignals): Lifecycle {
@@ -13,7 +16,7 @@ export function schemaCheck(schema: OutboxSchema | undefined, signals: OutboxSig
     start: async () => {
       const problems = await found(schema, signals);
       const required = problems.filter(({ level }) => level === 'required');
-      if (required.length > 0) throw outdated(required);
+      if (required.length > 0) throw refusal(required);
       for (const problem of problems) signals.tell('schemaProblem', problem);
     },
     stop: () => {},
@@ -29,10 +32,15 @@ async function found(schema: OutboxSchema | undefined, signals: OutboxSignals): 
   }
 }
 
-function outdated(problems: readonly SchemaProblem[]): OutboxError {
-  const list = problems.map(({ problem, fix }) => `${problem} (${fix})`).join('; ');
+/** Short: the statements are in `outbox:doctor`, and in `fix` of each problem. */
+function refusal(problems: readonly SchemaProblem[]): OutboxError {
+  const foreign = problems.find(({ code }) => code === 'FOREIGN_TABLE');
+  if (foreign)
+    return new OutboxError('FOREIGN_TABLE', `${foreign.problem}: ${foreign.fix.replace(/^-- /, '')}`);
+  const shown = problems.slice(0, MAX_SHOWN).map(({ problem }) => problem);
+  const more = problems.length > MAX_SHOWN ? `; and ${problems.length - MAX_SHOWN} more` : '';
   return new OutboxError(
     'SCHEMA_OUTDATED',
-    `the outbox table is not ready; run outbox:migrate or call ensure() of OutboxSchema. ${list}`,
+    `the outbox table is not ready: ${shown.join('; ')}${more}. Run 'outbox:migrate', or call ensure() of OutboxSchema; 'outbox:doctor' prints the statements`,
   );
 }

@@ -29,15 +29,40 @@ function compose(check: () => Promise<SchemaProblem[]>): OutboxApp {
 }
 
 describe('app.start()', () => {
-  test('refuses a table that can not work, with what mends it, and starts nothing', async () => {
+  test('refuses a table that can not work, in short and with the command, and starts nothing', async () => {
+    const missing = (name: string): SchemaProblem => ({
+      level: 'required',
+      problem: `column ${name} is missing`,
+      fix: `alter table outbox add column ${name} text`,
+    });
     const app = compose(async () => [
-      { level: 'required', problem: 'column key is missing', fix: 'alter table outbox add column key text' },
+      ...['a', 'b', 'c', 'd', 'e'].map(missing),
       { level: 'tuning', problem: 'fillfactor', fix: 'alter table outbox set (fillfactor = 45)' },
+    ]);
+    const error = await app.start().catch((reason: unknown) => reason);
+    expect(error).toEqual(
+      refusal(
+        'SCHEMA_OUTDATED',
+        /^the outbox table is not ready: column a is missing; column b is missing; column c is missing; and 2 more\. Run 'outbox:migrate'/,
+      ),
+    );
+    expect(String(error)).not.toMatch(/alter table|\n|fillfactor/);
+    expect(await app.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });
+  });
+
+  test('refuses a table that is not ours by its own code, with what to do', async () => {
+    const app = compose(async () => [
+      {
+        level: 'required',
+        code: 'FOREIGN_TABLE',
+        problem: '"outbox" is not a table of Postcommit',
+        fix: "-- set another table name, or run 'outbox:migrate --adopt'",
+      },
     ]);
     await expect(app.start()).rejects.toEqual(
       refusal(
-        'SCHEMA_OUTDATED',
-        /outbox:migrate.*column key is missing \(alter table outbox add column key text\)$/,
+        'FOREIGN_TABLE',
+        /^"outbox" is not a table of Postcommit: set another table name, or run 'outbox:migrate --adopt'$/,
       ),
     );
     expect(await app.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });

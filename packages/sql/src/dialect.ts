@@ -1,6 +1,6 @@
 import type { NewRow, OutboxState, Outcome, PurgeCut, RowFilter, SchemaProblem } from '@postcommit/core';
 import type { SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
-import type { TableName, TableOptions } from './table-name.js';
+import type { NameQuote, TableName, TableOptions } from './table-name.js';
 
 /** A place in the order in which rows fall due. */
 export interface DuePlace {
@@ -54,7 +54,7 @@ export interface SqlDialect {
   /** What opens a transaction whose statements each see all that was committed before them. */
   readonly begin: readonly string[];
   /** Stands around the name of a table. */
-  readonly quote: '"' | '`';
+  readonly quote: NameQuote;
   readonly locks: LockStatements;
   readonly processed: ProcessedStatements;
   readonly schema: SchemaStatements;
@@ -130,18 +130,39 @@ export interface SchemaStatements {
   readonly title: string;
   /** Each does nothing when its work is done already. */
   create(table: TableName): readonly string[];
-  /** What the tables lack, read from the catalog. */
-  compare(table: TableName): SqlSteps<Difference[]>;
+  /** Whether the tables are ours, and what they lack, read from the catalog. */
+  compare(table: TableName): SqlSteps<Comparison>;
+  /** Whether all changes of an adoption are undone when one fails. */
+  readonly isAtomic: boolean;
   /** Instances that start at once take turns: held until the transaction ends, or until `unlock`. */
   lock(table: TableName): SqlStatement;
   unlock?(table: TableName): SqlStatement;
 }
 
-/** A difference between the tables and what the store needs, with the statements that mend it. */
+export interface Comparison {
+  /** Set where a table of one of our names is not ours: then nothing may be changed without being asked. */
+  readonly foreign?: ForeignTable;
+  readonly differences: readonly Difference[];
+}
+
+/** A table that has one of our names and is not ours. */
+export interface ForeignTable {
+  readonly problem: string;
+  /** What keeps it from being adopted, each with its cure. */
+  readonly obstacles: readonly string[];
+  /** The statements that make it ours: no row is pending afterwards, and the mark comes last. */
+  readonly adoption: readonly string[];
+  /** Undoes what the adoption set for its session. */
+  readonly restore?: readonly string[];
+}
+
+/** A difference between the tables and what the store needs, with the statements that fix it. */
 export interface Difference {
   readonly level: 'required' | 'tuning';
   readonly problem: string;
   readonly statements: readonly string[];
+  /** `ensure` leaves it to a person, since only a person can decide it. */
+  readonly isByHand?: boolean;
 }
 
 export interface LongTransactionStatements {

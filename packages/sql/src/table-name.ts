@@ -11,13 +11,32 @@ export interface TableOptions {
   readonly schema?: string;
 }
 
-/** The one identifier that enters SQL text: checked here, quoted here. */
+/** Stands around a name in SQL text. */
+export type NameQuote = '"' | '`';
+
+/** A name as it may stand in SQL text, whatever characters it has. */
+export function quoteName(name: string, quote: NameQuote = '"'): string {
+  return `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;
+}
+
+/** A text as a literal of PostgreSQL; with `E` where a backslash could mean something. */
+export function quoteText(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''")}'`;
+  return text.includes('\\') ? `E${quoted.replaceAll('\\', '\\\\')}` : quoted;
+}
+
+/** A name from the catalog inside a sentence: quoted unless it is a plain word. */
+export function nameInText(name: string, quote: NameQuote = '"'): string {
+  return IDENTIFIER.test(name) ? name : quoteName(name, quote);
+}
+
+/** The names of the outbox's own tables: checked here, quoted here. */
 export class TableName {
   readonly table: string;
   readonly schema: string | undefined;
-  readonly #quote: string;
+  readonly #quote: NameQuote;
 
-  constructor({ table = 'outbox', schema }: TableOptions = {}, quote = '"') {
+  constructor({ table = 'outbox', schema }: TableOptions = {}, quote: NameQuote = '"') {
     this.#quote = quote;
     this.table = checked(table, 'table');
     this.schema = schema === undefined ? undefined : checked(schema, 'schema');
@@ -25,16 +44,22 @@ export class TableName {
 
   /** `"app"."outbox"`; with a suffix, the name of something that belongs to the table. */
   quoted(suffix = ''): string {
-    const name = this.#quoted(`${this.table}${suffix}`);
-    return this.schema === undefined ? name : `${this.#quoted(this.schema)}.${name}`;
+    return this.beside(`${this.table}${suffix}`);
+  }
+
+  /** Any name, quoted, in the schema of the table. */
+  beside(name: string): string {
+    const quoted = quoteName(name, this.#quote);
+    return this.schema === undefined ? quoted : `${quoteName(this.schema, this.#quote)}.${quoted}`;
+  }
+
+  /** The quoted name of an index or a constraint of the table, without the schema. */
+  part(suffix: string): string {
+    return quoteName(`${this.table}${suffix}`, this.#quote);
   }
 
   toString(): string {
     return this.quoted();
-  }
-
-  #quoted(name: string): string {
-    return `${this.#quote}${name}${this.#quote}`;
   }
 }
 

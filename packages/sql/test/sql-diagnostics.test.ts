@@ -35,7 +35,7 @@ it('so is a prepared one, which outlives its session', async () => {
   expect(await diagnostics.find({ transactionAgeMs: 60_000 })).toEqual([
     {
       level: 'tuning',
-      problem: "the prepared transaction 'o'brien' has been open for 61 s and holds back vacuum",
+      problem: "the prepared transaction 'o''brien' has been open for 61 s and holds back vacuum",
       fix: "rollback prepared 'o''brien';",
     },
   ]);

@@ -106,10 +106,12 @@ describe('check names what is missing, and ensure mends it', () => {
   });
 });
 
-describe('a table made by somebody else', () => {
+describe('a table of ours', () => {
+  const CLAIM = 'claim_token text, claimed_at integer, check ((claim_token is null) = (claimed_at is null))';
+
   it('gets the columns it lacks: what was enqueued is due since then', async () => {
     database.query(
-      'create table outbox (seq integer primary key autoincrement, id text, topic text, created_at integer)',
+      `create table outbox (seq integer primary key autoincrement, id text, topic text, created_at integer, ${CLAIM})`,
     );
     database.query(`insert into outbox (id, topic, created_at) values ('old', 't', 1000)`);
     await schemaOf().ensure();
@@ -124,7 +126,7 @@ describe('a table made by somebody else', () => {
     ['a time that is text', `created_at datetime`, /column created_at is datetime, not integer/],
     ['a number that is given again', `created_at integer`, /seq is not integer primary key autoincrement/],
   ])('with %s is left as it is, and named', async (_name, column, problem) => {
-    database.query(`create table outbox (seq integer primary key, id text unique, ${column})`);
+    database.query(`create table outbox (seq integer primary key, id text unique, ${column}, ${CLAIM})`);
     const before = catalog();
     expect(await problems()).toContainEqual(expect.stringMatching(problem));
     await expect(schemaOf().ensure()).rejects.toMatchObject({

@@ -29,7 +29,7 @@ async function drain(): Promise<string[]> {
   return published;
 }
 
-/** What `prisma migrate` makes of the specification's own model. */
+/** What `prisma migrate` makes of the Prisma model in document 002. */
 const SPECIFIED_TABLE = `
   CREATE TABLE "outbox" (
     "id" VARCHAR(36) NOT NULL,
@@ -206,10 +206,10 @@ describe('the model to paste', () => {
     });
   });
 
-  it('migrated by Prisma alone lacks nothing but indexes, checks and storage settings', async () => {
+  it('migrated by Prisma alone lacks nothing but indexes, checks, storage settings and the mark', async () => {
     await fixture.query(MIGRATED_TABLE);
     const kinds = (await schema.check()).map(({ problem }) => problem.replace(/ .*/s, ''));
-    expect(new Set(kinds)).toEqual(new Set(['index', 'constraint', 'storage']));
+    expect(new Set(kinds)).toEqual(new Set(['index', 'constraint', 'storage', 'comment']));
     await schema.ensure();
     expect(await schema.check()).toEqual([]);
     await store.enqueue(['b', 'a'].map((id) => ({ id, topic: 'order.paid', payload: {} })));

@@ -1,6 +1,8 @@
-import type { Difference } from '../dialect.js';
+import type { Comparison, Difference } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
+import { SIDE_TABLES, statementsOf } from '../table-origin.js';
+import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
 import {
   CHECKS,
   COLUMNS,
@@ -13,24 +15,64 @@ import {
   INDEXES,
   type IndexSpec,
   indexDefinition,
+  markTable,
   SEQ,
+  schemaTitle,
   sideTables,
 } from './schema.js';
 
 /** Compares the catalog with what the store needs. */
-export function* compare(table: TableName): SqlSteps<Difference[]> {
-  const tables = yield describeTables(table);
-  const own = tables.find(({ name }) => name === table.table);
-  if (!own) return [required(`table ${table} does not exist`, createStatements(table))];
-  const columns = yield describeColumns(table);
-  const indexes = yield describeIndexes(table);
-  const checks = yield describeChecks(table);
+export function* compare(table: TableName): SqlSteps<Comparison> {
+  return comparison(table, {
+    tables: yield describeTables(table),
+    columns: yield describeColumns(table),
+    indexes: yield describeIndexes(table),
+    constraints: yield describeConstraints(table),
+  });
+}
+
+function comparison(table: TableName, catalog: Catalog): Comparison {
+  const own = catalog.tables.find(({ name }) => name === table.table);
+  const foreignSides = findForeignSides(table, catalog);
+  if (!own) {
+    if (foreignSides) return { foreign: foreignSides, differences: [] };
+    return { differences: [required(`table ${table} does not exist`, createStatements(table))] };
+  }
+  const columns = columnsOf(catalog, table.table);
+  const changes = columnDifferences(table, own, columns, catalog.indexes);
+  const others = otherDifferences(table, catalog);
+  if (!isOurs(own, columns)) {
+    const statements = { columns: statementsOf(changes), others: statementsOf(others) };
+    return { foreign: foreignTable(table, catalog, statements), differences: [] };
+  }
+  if (foreignSides) return { foreign: foreignSides, differences: [] };
+  return { differences: [...markDifference(table, own), ...changes, ...others] };
+}
+
+/** First: an upgrade that is cut short must leave a table that is known as ours. */
+function markDifference(table: TableName, { comment }: SqlRecord): Difference[] {
+  if (comment === schemaTitle()) return [];
+  const problem = `comment of table ${table}, which marks the version, is not '${schemaTitle()}'`;
+  return [{ level: 'tuning', problem, statements: [markTable(table)] }];
+}
+
+function columnDifferences(
+  table: TableName,
+  own: SqlRecord,
+  columns: readonly SqlRecord[],
+  indexes: readonly SqlRecord[],
+): Difference[] {
   return [
     ...engineDifference(table, own),
     ...COLUMNS.flatMap((spec) => columnDifference(table, spec, columns)),
     ...seqDifference(table, columns, indexes),
+  ];
+}
+
+function otherDifferences(table: TableName, { tables, indexes, constraints }: Catalog): Difference[] {
+  return [
     ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
-    ...checkDifferences(table, checks),
+    ...checkDifferences(table, constraints),
     ...(tables.length < 3
       ? [required(`table ${table}_locks or ${table}_processed is missing`, sideTables(table))]
       : []),
@@ -41,23 +83,27 @@ export function* compare(table: TableName): SqlSteps<Difference[]> {
 function describeTables(table: TableName): SqlStatement {
   return {
     text: `
-      select table_name as name, engine as engine
+      select table_name as name, table_type as kind, engine as engine, table_comment as comment
       from information_schema.tables
       where table_schema = coalesce(?, database()) and table_name in (?, ?, ?)`,
-    values: [table.schema ?? null, table.table, `${table.table}_locks`, `${table.table}_processed`],
+    values: [table.schema ?? null, ...allTables(table)],
   };
 }
 
 function describeColumns(table: TableName): SqlStatement {
   return {
     text: `
-      select column_name as name, column_type as type, is_nullable as nullable, collation_name as collation,
-        column_default as value, extra as extra, generation_expression as expression,
+      select table_name as table_of, column_name as name, column_type as type, is_nullable as nullable,
+        collation_name as collation, column_default as value, extra as extra, generation_expression as expression,
         version() like '%MariaDB%' as on_mariadb
       from information_schema.columns
-      where table_schema = coalesce(?, database()) and table_name = ?`,
-    values: [table.schema ?? null, table.table],
+      where table_schema = coalesce(?, database()) and table_name in (?, ?, ?)`,
+    values: [table.schema ?? null, ...allTables(table)],
   };
+}
+
+function allTables({ table }: TableName): string[] {
+  return ['', ...SIDE_TABLES].map((suffix) => `${table}${suffix}`);
 }
 
 function describeIndexes(table: TableName): SqlStatement {
@@ -72,13 +118,19 @@ function describeIndexes(table: TableName): SqlStatement {
   };
 }
 
-function describeChecks(table: TableName): SqlStatement {
+/** Foreign keys in both directions. */
+function describeConstraints(table: TableName): SqlStatement {
+  const place = [table.schema ?? null, table.table];
   return {
     text: `
       select constraint_name as name
       from information_schema.table_constraints
-      where table_schema = coalesce(?, database()) and table_name = ? and constraint_type = 'CHECK'`,
-    values: [table.schema ?? null, table.table],
+      where table_schema = coalesce(?, database()) and table_name = ? and constraint_type in ('CHECK', 'FOREIGN KEY')
+      union
+      select constraint_name as name
+      from information_schema.key_column_usage
+      where referenced_table_schema = coalesce(?, database()) and referenced_table_name = ?`,
+    values: [...place, ...place],
   };
 }
 
@@ -114,6 +166,7 @@ function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined 
   }
   if (spec.generated && !/generated/i.test(String(column.extra))) return 'is not generated';
   if (spec.notNull && column.nullable === 'YES') return 'may be null';
+  if (spec.default && column.value === null) return 'has no default';
   return undefined;
 }
 
@@ -171,7 +224,7 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly Sq
   const index = indexes.find((each) => each.name === name);
   const isUnique = Number(index?.non_unique) === 0;
   if (index && String(index.columns) === spec.columns.join() && (!spec.unique || isUnique)) return [];
-  const drop = index ? `drop index \`${name}\`, ` : '';
+  const drop = index ? `drop index ${table.part(spec.suffix)}, ` : '';
   const what = index ? 'has other columns' : 'is missing';
   return [
     required(`index ${name} on (${spec.columns.join(', ')}) ${what}`, [

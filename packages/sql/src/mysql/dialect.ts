@@ -24,6 +24,7 @@ export const mysql = {
     title: schemaTitle(),
     create: createStatements,
     compare,
+    isAtomic: false,
     lock: lockSchema,
     unlock: unlockSchema,
   },

@@ -1,5 +1,6 @@
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
+import { MARK } from '../table-origin.js';
 import { NOW, PENDING } from './columns.js';
 
 /** Raised when the table below changes; `docs/operations/schema.md` tells what each version brought. */
@@ -13,7 +14,7 @@ export interface ColumnSpec {
   readonly isExact?: boolean;
   readonly notNull?: boolean;
   readonly default?: string;
-  /** How rows of an older table are filled. Default: by `default`, or null. */
+  /** How rows of an older or adopted table are filled. Default: by `default`, or null. */
   readonly backfill?: string;
   readonly generated?: string;
 }
@@ -28,8 +29,8 @@ const TIME = 'datetime(6)';
 export const DUE_TIME = "greatest(available_at, timestamp'1000-01-01 00:00:00')";
 
 export const COLUMNS: readonly ColumnSpec[] = [
-  { name: 'id', type: 'varchar(36)', isExact: true, notNull: true },
-  { name: 'topic', type: 'varchar(255)', isExact: true, notNull: true },
+  { name: 'id', type: 'varchar(36)', isExact: true, notNull: true, backfill: 'uuid()' },
+  { name: 'topic', type: 'varchar(255)', isExact: true, notNull: true, backfill: "'adopted'" },
   { name: 'payload', type: 'longtext' },
   { name: 'key', type: 'varchar(255)', isExact: true },
   { name: 'headers', type: 'longtext' },
@@ -130,15 +131,19 @@ export function columnDefinition(spec: ColumnSpec): string {
 }
 
 export function indexDefinition(table: TableName, { suffix, columns, unique }: IndexSpec): string {
-  return `${unique ? 'unique key' : 'key'} \`${table.table}${suffix}\` (${columns.map((name) => `\`${name}\``).join(', ')})`;
+  return `${unique ? 'unique key' : 'key'} ${table.part(suffix)} (${columns.map((name) => `\`${name}\``).join(', ')})`;
 }
 
 export function checkDefinition(table: TableName, { suffix, condition }: CheckSpec): string {
-  return `constraint \`${table.table}${suffix}\` check (${condition})`;
+  return `constraint ${table.part(suffix)} check (${condition})`;
 }
 
 export function schemaTitle(): string {
-  return `Postcommit outbox, schema version ${SCHEMA_VERSION}`;
+  return `${MARK}, schema version ${SCHEMA_VERSION}`;
+}
+
+export function markTable(table: TableName): string {
+  return `alter table ${table} comment = '${schemaTitle()}'`;
 }
 
 /** Locks of jobs, and what consumers have processed. */
@@ -155,7 +160,7 @@ export function sideTables(table: TableName): string[] {
   \`row_id\` varchar(36) ${EXACT} not null,
   \`processed_at\` ${TIME} not null default (${NOW}),
   primary key (\`consumer\`, \`row_id\`),
-  key \`${table.table}_processed_at\` (\`processed_at\`)
+  key ${table.part('_processed_at')} (\`processed_at\`)
 ) ${TABLE_OPTIONS}`,
   ];
 }

@@ -1,72 +1,77 @@
-import type { Difference } from '../dialect.js';
-import type { SqlRecord, SqlSteps } from '../sql-statement.js';
-import type { TableName } from '../table-name.js';
+import type { Comparison, Difference } from '../dialect.js';
+import type { SqlSteps } from '../sql-statement.js';
+import { nameInText, quoteText, type TableName } from '../table-name.js';
+import { structureDifferences } from './check-structure.js';
+import {
+  type Catalog,
+  type Column,
+  type Constraint,
+  describeTable,
+  type Index,
+  toCatalog,
+} from './describe-table.js';
+import { findForeignSides, foreignTable, isOurs } from './foreign-table.js';
 import {
   CHECKS,
   COLUMNS,
   type ColumnSpec,
   createIndex,
   createStatements,
-  describeTable,
   INDEXES,
   type IndexSpec,
+  markTable,
   STORAGE,
+  schemaTitle,
+  sideTables,
   storage,
 } from './schema.js';
-
-interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly notNull: boolean;
-  readonly filled: boolean;
-}
-
-interface Index {
-  readonly name: string;
-  readonly columns: readonly string[];
-  readonly where: string | null;
-  readonly valid: boolean;
-  readonly unique: boolean;
-  /** Columns that are in the index but not part of its key. */
-  readonly included: readonly string[] | null;
-}
-
-interface Constraint {
-  readonly name: string;
-  readonly type: string;
-  readonly definition: string | null;
-}
 
 /** A claim changes these: an index with one of them makes every claim write every index. */
 const CLAIM_COLUMNS = ['claim_token', 'claimed_at', 'claimed_until', 'retakes'];
 
-export function* compare(table: TableName): SqlSteps<Difference[]> {
-  return schemaDifferences(table, yield describeTable(table));
+export function* compare(table: TableName): SqlSteps<Comparison> {
+  return comparison(table, toCatalog(yield describeTable(table)));
 }
 
-/** Compares what `describeTable` gave with what the store needs. */
-function schemaDifferences(table: TableName, [record]: readonly SqlRecord[]): Difference[] {
-  if (!record) {
-    return [
-      { level: 'required', problem: `table ${table} does not exist`, statements: createStatements(table) },
-    ];
+function comparison(table: TableName, catalog: Catalog): Comparison {
+  const foreignSides = findForeignSides(table, catalog);
+  if (catalog.kind === undefined) {
+    if (foreignSides) return { foreign: foreignSides, differences: [] };
+    return { differences: [required(`table ${table} does not exist`, createStatements(table))] };
   }
-  const columns = parse<Column>(record.columns);
-  const indexes = parse<Index>(record.indexes);
+  const columns = columnDifferences(table, catalog);
+  const others = otherDifferences(table, catalog);
+  if (!isOurs(catalog))
+    return { foreign: foreignTable(table, catalog, { columns, others }), differences: [] };
+  if (foreignSides) return { foreign: foreignSides, differences: [] };
+  return { differences: [...columns, ...others, ...markDifference(table, catalog)] };
+}
+
+function columnDifferences(table: TableName, { columns }: Catalog): Difference[] {
   return [
     ...COLUMNS.flatMap((spec) => columnDifference(table, spec, columns)),
     ...seqDifference(table, columns),
-    ...primaryKeyDifference(table, indexes),
-    ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
-    ...constraintDifferences(table, parse<Constraint>(record.constraints)),
-    ...sideTableDifference(table, record),
-    ...harmfulIndexes(table, indexes),
-    ...storageDifference(table, String(record.storage ?? '')),
   ];
 }
 
-function parse<T>(text: unknown): readonly T[] {
-  return typeof text === 'string' ? JSON.parse(text) : [];
+function otherDifferences(table: TableName, catalog: Catalog): Difference[] {
+  const { indexes } = catalog;
+  return [
+    ...structureDifferences(table, catalog),
+    ...primaryKeyDifference(table, catalog),
+    ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
+    ...constraintDifferences(table, catalog.constraints),
+    ...sideTableDifference(table, catalog),
+    ...harmfulIndexes(table, indexes),
+    ...storageDifference(table, catalog),
+  ];
+}
+
+/** Without it the table is known by its columns only, and no longer when one of them is dropped. */
+function markDifference(table: TableName, { columnComment }: Catalog): Difference[] {
+  if (columnComment === schemaTitle()) return [];
+  const problem = `comment of column id, which marks the version, is not '${schemaTitle()}'`;
+  return [{ level: 'tuning', problem, statements: [markTable(table)] }];
 }
 
 function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly Column[]): Difference[] {
@@ -80,10 +85,21 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
     return [required(problem, [change, ...setDefault])];
   }
   if (!hasType(column, spec)) {
-    const change = `${alter} type ${spec.type} using "${spec.name}"::${spec.type}`;
-    return [required(`column ${spec.name} is ${column.type}, not ${spec.type}`, [change, ...setDefault])];
+    return [
+      required(`column ${spec.name} is ${column.type}, not ${spec.type}`, changeType(alter, spec, column)),
+    ];
   }
   return setDefault.length > 0 ? [required(`column ${spec.name} has no default`, setDefault)] : [];
+}
+
+/** A text goes through `text`: a cast to a shorter type would cut it, the assignment refuses. */
+function changeType(alter: string, { name, type, default: value }: ColumnSpec, column: Column): string[] {
+  const cast = type.startsWith('character varying') ? 'text' : type;
+  return [
+    ...(column.filled ? [`${alter} drop identity if exists`, `${alter} drop default`] : []),
+    `${alter} type ${type} using "${name}"::${cast}`,
+    ...(value ? [`${alter} set default ${value}`] : []),
+  ];
 }
 
 /** The backfill comes before `not null`, and a default last, so that old rows get their own value. */
@@ -127,21 +143,27 @@ function fillSeq(table: TableName, hasSequence: boolean): string[] {
     `${alter} type bigint`,
     `update ${table} o set seq = n.place
 from (
-  select ctid, row_number() over (order by created_at, ctid) + (select coalesce(max(seq), 0) from ${table}) as place
+  select tableoid, ctid, row_number() over (order by created_at, tableoid, ctid) + (select coalesce(max(seq), 0) from ${table}) as place
   from ${table} where seq is null
 ) n
-where o.ctid = n.ctid`,
+where o.tableoid = n.tableoid and o.ctid = n.ctid`,
     `${alter} set not null`,
     ...(hasSequence ? [] : [`${alter} add generated by default as identity`]),
-    `select setval(pg_get_serial_sequence('${table}', 'seq'), (select coalesce(max(seq), 0) + 1 from ${table}), false)`,
+    `select setval(pg_get_serial_sequence(${quoteText(table.quoted())}, 'seq'), (select coalesce(max(seq), 0) + 1 from ${table}), false)`,
   ];
 }
 
-function primaryKeyDifference(table: TableName, indexes: readonly Index[]): Difference[] {
-  const unique = indexes.some(
-    ({ columns, unique: isUnique, where }) => isUnique && where === null && columns.join() === 'id',
+/** Where the partition key makes it impossible, that is the problem that is named. */
+function primaryKeyDifference(table: TableName, { indexes, partitionColumns }: Catalog): Difference[] {
+  const isUnique = indexes.some(
+    ({ columns, unique, where }) => unique && where === null && columns.map(unquoted).join() === 'id',
   );
-  return unique ? [] : [required('id is not unique', [`alter table ${table} add primary key ("id")`])];
+  if (isUnique || partitionColumns?.some((name) => name !== 'id')) return [];
+  const hasPrimary = indexes.some(({ primary }) => primary);
+  const add = hasPrimary
+    ? `create unique index ${table.part('_id')} on ${table} ("id")`
+    : `alter table ${table} add primary key ("id")`;
+  return [required('id is not unique', [add])];
 }
 
 function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly Index[]): Difference[] {
@@ -150,7 +172,7 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly In
     return [];
   const name = `${table.table}${spec.suffix}`;
   const inTheWay = indexes.some((index) => index.name === name);
-  const drop = inTheWay ? [`drop index if exists ${qualified(table, name)}`] : [];
+  const drop = inTheWay ? [`drop index if exists ${table.quoted(spec.suffix)}`] : [];
   const what = inTheWay ? 'has other columns or another predicate, or is not valid' : 'is missing';
   return [
     required(`index ${name} on (${spec.columns.join(', ')}) where ${spec.where} ${what}`, [
@@ -166,7 +188,7 @@ function constraintDifferences(table: TableName, constraints: readonly Constrain
     .map(({ definition }) => normalised((definition ?? '').replace(/^CHECK/, '')));
   return CHECKS.filter(({ condition }) => !checks.includes(normalised(condition))).map(
     ({ suffix, condition }) => {
-      const name = `"${table.table}${suffix}"`;
+      const name = table.part(suffix);
       return required(`constraint ${name} is missing: ${condition}`, [
         `alter table ${table} drop constraint if exists ${name}`,
         `alter table ${table} add constraint ${name} check (${condition})`,
@@ -175,21 +197,17 @@ function constraintDifferences(table: TableName, constraints: readonly Constrain
   );
 }
 
-function sideTableDifference(table: TableName, record: SqlRecord): Difference[] {
-  if (record.has_side_tables === true) return [];
-  return [
-    required(
-      `table ${table.quoted('_locks')} or ${table.quoted('_processed')} is missing`,
-      createStatements(table),
-    ),
-  ];
+function sideTableDifference(table: TableName, { sides }: Catalog): Difference[] {
+  if (sides._locks && sides._processed) return [];
+  const problem = `table ${table.quoted('_locks')} or ${table.quoted('_processed')} is missing`;
+  return [required(problem, sideTables(table))];
 }
 
 function harmfulIndexes(table: TableName, indexes: readonly Index[]): Difference[] {
   return indexes.filter(hasClaimColumn).map(({ name, columns }) => ({
     level: 'tuning',
-    problem: `index ${name} on (${columns.join(', ')}) makes every claim write every index`,
-    statements: [`drop index if exists ${qualified(table, name)}`],
+    problem: `index ${nameInText(name)} on (${columns.join(', ')}) makes every claim write every index`,
+    statements: [`drop index if exists ${table.beside(name)}`],
   }));
 }
 
@@ -199,7 +217,9 @@ function hasClaimColumn({ columns, included, where }: Index): boolean {
   return words.some((word) => CLAIM_COLUMNS.includes(word));
 }
 
-function storageDifference(table: TableName, options: string): Difference[] {
+/** A partitioned table has no storage of its own. */
+function storageDifference(table: TableName, { kind, storage: options }: Catalog): Difference[] {
+  if (kind === 'p') return [];
   const set = new Map(options.split(',').map((option) => option.split('=') as [string, string]));
   const missing = Object.fromEntries(
     Object.entries(STORAGE).filter(([name, value]) => set.get(name) !== value),
@@ -211,10 +231,6 @@ function storageDifference(table: TableName, options: string): Difference[] {
 
 function required(problem: string, statements: readonly string[]): Difference {
   return { level: 'required', problem, statements };
-}
-
-function qualified(table: TableName, index: string): string {
-  return table.schema === undefined ? `"${index}"` : `"${table.schema}"."${index}"`;
 }
 
 function unquoted(column: string): string {

@@ -20,7 +20,7 @@ export const postgres = {
   quote: '"',
   locks,
   processed,
-  schema: { title: schemaTitle(), create: createStatements, compare, lock: lockSchema },
+  schema: { title: schemaTitle(), create: createStatements, compare, isAtomic: true, lock: lockSchema },
   longTransactions: { find: findLongTransactions, problemOf: longTransactionProblem },
   faultOf,
   insert,

@@ -1,5 +1,6 @@
 import type { SchemaProblem } from '@postcommit/core';
 import type { SqlRecord, SqlStatement } from '../sql-statement.js';
+import { quoteText } from '../table-name.js';
 
 /**
  * Whoever has a snapshot or has written keeps vacuum from removing what died since, in the outbox too: claims then wade
@@ -27,12 +28,14 @@ export function findLongTransactions(olderThanMs: number): SqlStatement {
 
 export function longTransactionProblem({ kind, name, age_ms }: SqlRecord): SchemaProblem {
   const isPrepared = kind === 'prepared';
-  const what = isPrepared ? `the prepared transaction '${name}'` : `the transaction of session ${name}`;
+  const what = isPrepared
+    ? `the prepared transaction ${quoteText(String(name))}`
+    : `the transaction of session ${name}`;
   return {
     level: 'tuning',
     problem: `${what} has been open for ${Math.round(Number(age_ms) / 1_000)} s and holds back vacuum`,
     fix: isPrepared
-      ? `rollback prepared '${String(name).replaceAll("'", "''")}';`
+      ? `rollback prepared ${quoteText(String(name))};`
       : `select pg_terminate_backend(${name});`,
   };
 }

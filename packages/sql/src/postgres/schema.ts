@@ -1,5 +1,6 @@
 import type { SqlStatement } from '../sql-statement.js';
-import type { TableName } from '../table-name.js';
+import { quoteText, type TableName } from '../table-name.js';
+import { MARK } from '../table-origin.js';
 
 /** Raised when the table below changes; `docs/operations/schema.md` tells what each version brought. */
 export const SCHEMA_VERSION = 1;
@@ -10,7 +11,7 @@ export interface ColumnSpec {
   readonly type: string;
   readonly notNull?: boolean;
   readonly default?: string;
-  /** How rows of an older table are filled. Default: by `default`, or null. */
+  /** How rows of an older or adopted table are filled. Default: by `default`, or null. */
   readonly backfill?: string;
 }
 
@@ -18,8 +19,8 @@ const TIME = 'timestamp with time zone';
 
 /** The specification's columns keep their names and types; the others are ours. */
 export const COLUMNS: readonly ColumnSpec[] = [
-  { name: 'id', type: 'character varying(36)', notNull: true },
-  { name: 'topic', type: 'character varying(255)', notNull: true },
+  { name: 'id', type: 'character varying(36)', notNull: true, backfill: 'gen_random_uuid()::text' },
+  { name: 'topic', type: 'character varying(255)', notNull: true, backfill: "'adopted'" },
   { name: 'payload', type: 'jsonb' },
   { name: 'key', type: 'character varying(255)' },
   { name: 'headers', type: 'jsonb' },
@@ -102,7 +103,7 @@ export function createStatements(table: TableName): string[] {
     [`"${name}" ${type}`, notNull && 'not null', value && `default ${value}`].filter(Boolean).join(' '),
   );
   const checks = CHECKS.map(
-    ({ suffix, condition }) => `constraint "${table.table}${suffix}" check (${condition})`,
+    ({ suffix, condition }) => `constraint ${table.part(suffix)} check (${condition})`,
   );
   const lines = [
     ...columns,
@@ -114,13 +115,17 @@ export function createStatements(table: TableName): string[] {
     `create table if not exists ${table} (\n  ${lines.join(',\n  ')}\n) with (${storage(STORAGE)})`,
     ...INDEXES.map((index) => createIndex(table, index)),
     ...sideTables(table),
-    // On a column: TypeORM's `synchronize` clears the comment of a table, and an entity schema can't name one.
-    `comment on column ${table}."id" is '${schemaTitle()}'`,
+    markTable(table),
   ];
 }
 
+/** On a column: TypeORM's `synchronize` clears the comment of a table, and an entity schema can't name one. */
+export function markTable(table: TableName): string {
+  return `comment on column ${table}."id" is ${quoteText(schemaTitle())}`;
+}
+
 export function createIndex(table: TableName, { suffix, columns, where }: IndexSpec): string {
-  return `create index if not exists "${table.table}${suffix}" on ${table} (${columns.map((name) => `"${name}"`).join(', ')}) where ${where}`;
+  return `create index if not exists ${table.part(suffix)} on ${table} (${columns.map((name) => `"${name}"`).join(', ')}) where ${where}`;
 }
 
 export function storage(settings: Readonly<Record<string, string>>): string {
@@ -130,11 +135,11 @@ export function storage(settings: Readonly<Record<string, string>>): string {
 }
 
 export function schemaTitle(): string {
-  return `Postcommit outbox, schema version ${SCHEMA_VERSION}`;
+  return `${MARK}, schema version ${SCHEMA_VERSION}`;
 }
 
 /** Locks of jobs, and what consumers have processed. */
-function sideTables(table: TableName): string[] {
+export function sideTables(table: TableName): string[] {
   return [
     `create table if not exists ${table.quoted('_locks')} (
   "name" character varying(255) primary key,
@@ -147,46 +152,8 @@ function sideTables(table: TableName): string[] {
   "processed_at" timestamp with time zone not null default now(),
   primary key ("consumer", "row_id")
 )`,
-    `create index if not exists "${table.table}_processed_at" on ${table.quoted('_processed')} ("processed_at")`,
+    `create index if not exists ${table.part('_processed_at')} on ${table.quoted('_processed')} ("processed_at")`,
   ];
-}
-
-/** What the catalog knows of the table, as one record of JSON texts; no record when there is no such table. */
-export function describeTable(table: TableName): SqlStatement {
-  return {
-    text: `
-      select
-        (
-          select json_agg(json_build_object(
-            'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
-            'filled', a.attidentity <> '' or a.atthasdef
-          ) order by a.attnum)::text
-          from pg_attribute a where a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-        ) as columns,
-        (
-          select json_agg(json_build_object(
-            'name', c.relname, 'where', pg_get_expr(i.indpred, t.oid), 'valid', i.indisvalid, 'unique', i.indisunique,
-            'columns', (select json_agg(pg_get_indexdef(i.indexrelid, n, true) order by n) from generate_series(1, i.indnkeyatts) n),
-            'included', (
-              select json_agg(a.attname) from pg_attribute a
-              where a.attrelid = t.oid and a.attnum = any (i.indkey[i.indnkeyatts:])
-            )
-          ) order by c.relname)::text
-          from pg_index i join pg_class c on c.oid = i.indexrelid where i.indrelid = t.oid
-        ) as indexes,
-        (
-          select json_agg(json_build_object('name', k.conname, 'type', k.contype, 'definition', pg_get_constraintdef(k.oid)) order by k.conname)::text
-          from pg_constraint k where k.conrelid = t.oid
-        ) as constraints,
-        array_to_string(t.reloptions, ',') as storage,
-        to_regclass($2)::text is not null and to_regclass($3)::text is not null as has_side_tables,
-        (
-          select col_description(t.oid, a.attnum) from pg_attribute a where a.attrelid = t.oid and a.attname = 'id'
-        ) as comment
-      from pg_class t
-      where t.oid = to_regclass($1)`,
-    values: [table.quoted(), table.quoted('_locks'), table.quoted('_processed')],
-  };
 }
 
 /** Two instances that start at once take turns. */

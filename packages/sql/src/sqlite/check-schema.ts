@@ -1,6 +1,8 @@
-import type { Difference } from '../dialect.js';
+import type { Comparison, Difference } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
-import type { TableName } from '../table-name.js';
+import { quoteName, type TableName } from '../table-name.js';
+import { SIDE_TABLES } from '../table-origin.js';
+import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
 import {
   COLUMNS,
   type ColumnSpec,
@@ -8,39 +10,49 @@ import {
   createStatements,
   INDEXES,
   type IndexSpec,
+  sideTables,
 } from './schema.js';
 
-/** What the catalog knows of the tables. */
-interface Catalog {
-  /** The CREATE statements of the three tables, by name. */
-  readonly tables: ReadonlyMap<string, string>;
-  readonly columns: readonly SqlRecord[];
-  readonly indexes: readonly SqlRecord[];
-}
-
-export function* compare(table: TableName): SqlSteps<Difference[]> {
+export function* compare(table: TableName): SqlSteps<Comparison> {
   const found = yield findTables(table);
-  const tables = new Map(found.map(({ name, sql }) => [String(name), String(sql)]));
-  if (!tables.has(table.table)) {
-    return [required(`table ${table} does not exist`, createStatements(table))];
-  }
   const columns = yield describeColumns(table);
   const indexes = yield describeIndexes(table);
-  return differences(table, { tables, columns, indexes });
+  const tables = new Map(
+    found.map(({ name, type, sql }) => [String(name), { isTable: type === 'table', create: String(sql) }]),
+  );
+  return comparison(table, { tables, columns, indexes });
+}
+
+function comparison(table: TableName, catalog: Catalog): Comparison {
+  const foreignSides = findForeignSides(table, catalog);
+  const isThere = catalog.tables.has(table.table);
+  if (isThere && !isOurs(table, catalog)) {
+    return { foreign: foreignTable(table, catalog, differences(table, catalog)), differences: [] };
+  }
+  if (foreignSides) return { foreign: foreignSides, differences: [] };
+  if (isThere) return { differences: differences(table, catalog) };
+  return { differences: [required(`table ${table} does not exist`, createStatements(table))] };
 }
 
 function findTables(table: TableName): SqlStatement {
   return {
-    text: `select name, sql from ${masterOf(table)} where type = 'table' and name in (?, ?, ?)`,
-    values: ['', '_locks', '_processed'].map((suffix) => `${table.table}${suffix}`),
+    text: `select name, type, sql from ${masterOf(table)} where type in ('table', 'view') and name in (?, ?, ?)`,
+    values: allTables(table),
   };
 }
 
 function describeColumns(table: TableName): SqlStatement {
   return {
-    text: 'select name, lower(type) as type, pk from pragma_table_info(?, ?)',
-    values: [table.table, databaseOf(table)],
+    text: `
+      select m.name as table_of, c.name, lower(c.type) as type, c.pk, c."notnull" as not_null, c.dflt_value as value
+      from ${masterOf(table)} m join pragma_table_info(m.name, ?) c
+      where m.type in ('table', 'view') and m.name in (?, ?, ?)`,
+    values: [databaseOf(table), ...allTables(table)],
   };
+}
+
+function allTables({ table }: TableName): string[] {
+  return ['', ...SIDE_TABLES].map((suffix) => `${table}${suffix}`);
 }
 
 function describeIndexes(table: TableName): SqlStatement {
@@ -54,10 +66,12 @@ function describeIndexes(table: TableName): SqlStatement {
   };
 }
 
-function differences(table: TableName, { tables, columns, indexes }: Catalog): Difference[] {
+function differences(table: TableName, catalog: Catalog): Difference[] {
+  const { tables, indexes } = catalog;
+  const columns = columnsOf(catalog, table.table);
   return [
     ...COLUMNS.flatMap((spec) => columnDifference(table, spec, columns)),
-    ...seqDifference(columns, tables.get(table.table) ?? ''),
+    ...seqDifference(columns, tables.get(table.table)?.create ?? ''),
     ...idDifference(table, indexes),
     ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
     ...sideTableDifference(table, tables),
@@ -98,7 +112,7 @@ function idDifference(table: TableName, indexes: readonly SqlRecord[]): Differen
   );
   if (isUnique) return [];
   return [
-    required('id is not unique', [`create unique index ${table.quoted('_id')} on "${table.table}" ("id")`]),
+    required('id is not unique', [`create unique index ${table.quoted('_id')} on ${table.part('')} ("id")`]),
   ];
 }
 
@@ -118,18 +132,16 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly Sq
   ];
 }
 
-function sideTableDifference(table: TableName, tables: ReadonlyMap<string, string>): Difference[] {
+function sideTableDifference(table: TableName, tables: Catalog['tables']): Difference[] {
   return ['_locks', '_processed']
     .filter((suffix) => !tables.has(`${table.table}${suffix}`))
-    .map((suffix) => required(`table ${table.quoted(suffix)} is missing`, createStatements(table)));
+    .map((suffix) => required(`table ${table.quoted(suffix)} is missing`, sideTables(table)));
 }
 
 /** ALTER TABLE of SQLite changes neither the type of a column nor a key, and rows are moved by nobody but their owner. */
 function unmendable(problem: string): Difference {
-  return required(
-    `${problem}, which SQLite can't alter: rename the table, let ensure() make a new one, copy the rows`,
-    [],
-  );
+  const cure = "which SQLite can't alter: rename the table, let ensure() make a new one, copy the rows";
+  return { ...required(`${problem}, ${cure}`, []), isByHand: true };
 }
 
 function required(problem: string, statements: readonly string[]): Difference {
@@ -150,5 +162,5 @@ function databaseOf({ schema }: TableName): string {
 }
 
 function masterOf(table: TableName): string {
-  return `"${databaseOf(table)}".sqlite_master`;
+  return `${quoteName(databaseOf(table))}.sqlite_master`;
 }

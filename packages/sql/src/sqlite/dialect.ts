@@ -18,7 +18,7 @@ export const sqlite = {
   quote: '"',
   locks,
   processed,
-  schema: { title: TITLE, create: createStatements, compare, lock: lockSchema },
+  schema: { title: TITLE, create: createStatements, compare, isAtomic: true, lock: lockSchema },
   faultOf,
   insert,
   findExisting,

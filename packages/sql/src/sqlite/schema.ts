@@ -10,14 +10,14 @@ export interface ColumnSpec {
   readonly type: 'text' | 'integer';
   readonly notNull?: boolean;
   readonly default?: string;
-  /** How rows of an older table are filled. Default: by `default`, or null. */
+  /** How rows of an older or adopted table are filled. Default: by `default`, or null. */
   readonly backfill?: string;
 }
 
 /** The columns of every database, in SQLite's types: times are milliseconds since 1970, JSON is text. */
 export const COLUMNS: readonly ColumnSpec[] = [
-  { name: 'id', type: 'text', notNull: true },
-  { name: 'topic', type: 'text', notNull: true },
+  { name: 'id', type: 'text', notNull: true, backfill: 'lower(hex(randomblob(16)))' },
+  { name: 'topic', type: 'text', notNull: true, backfill: "'adopted'" },
   { name: 'payload', type: 'text' },
   { name: 'key', type: 'text' },
   { name: 'headers', type: 'text' },
@@ -86,7 +86,7 @@ export function createStatements(table: TableName): string[] {
     '"seq" integer primary key autoincrement',
     ...COLUMNS.map(columnLine),
     'unique ("id")',
-    ...CHECKS.map(([suffix, condition]) => `constraint "${table.table}${suffix}" check (${condition})`),
+    ...CHECKS.map(([suffix, condition]) => `constraint ${table.part(suffix)} check (${condition})`),
   ];
   return [
     `create table if not exists ${table} (\n  ${lines.join(',\n  ')}\n) strict`,
@@ -103,11 +103,11 @@ function columnLine({ name, type, notNull, default: value }: ColumnSpec): string
 
 export function createIndex(table: TableName, { suffix, columns, where }: IndexSpec): string {
   const list = columns.map((name) => `"${name}"`).join(', ');
-  return `create index if not exists ${table.quoted(suffix)} on "${table.table}" (${list}) where ${where}`;
+  return `create index if not exists ${table.quoted(suffix)} on ${table.part('')} (${list}) where ${where}`;
 }
 
 /** Locks of jobs, and what consumers have processed. */
-function sideTables(table: TableName): string[] {
+export function sideTables(table: TableName): string[] {
   return [
     `create table if not exists ${table.quoted('_locks')} (
   "name" text not null primary key,
@@ -120,7 +120,7 @@ function sideTables(table: TableName): string[] {
   "processed_at" integer not null default (${NOW}),
   primary key ("consumer", "row_id")
 ) strict`,
-    `create index if not exists ${table.quoted('_processed_at')} on "${table.table}_processed" ("processed_at")`,
+    `create index if not exists ${table.quoted('_processed_at')} on ${table.part('_processed')} ("processed_at")`,
   ];
 }
 

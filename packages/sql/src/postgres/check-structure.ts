@@ -1,0 +1,64 @@
+import type { Difference } from '../dialect.js';
+import { nameInText, quoteName, type TableName } from '../table-name.js';
+import type { Catalog, Sequence } from './describe-table.js';
+
+/** What the outbox can't live with, although each column and index may be right. */
+export function structureDifferences(table: TableName, catalog: Catalog): Difference[] {
+  return [
+    ...childrenDifference(table, catalog),
+    ...partitionDifference(table, catalog),
+    ...catalog.sequences.flatMap(cacheDifference),
+    ...rowSecurityDifference(table, catalog.roleInTheDark),
+  ];
+}
+
+/** `id` is unique in each table alone, and not in all of them together. */
+function childrenDifference(table: TableName, { kind, hasChildren }: Catalog): Difference[] {
+  if (kind !== 'r' || !hasChildren) return [];
+  return [
+    byHand(`table ${table} has tables that inherit from it, in which an id may exist twice: detach them`, [
+      `-- for each of them: alter table … no inherit ${table}`,
+    ]),
+  ];
+}
+
+/** A unique index must contain the partition key: `id` alone is unique only where it is the key. */
+function partitionDifference(table: TableName, { partitionColumns }: Catalog): Difference[] {
+  if (partitionColumns === undefined || partitionColumns.every((name) => name === 'id')) return [];
+  const key = partitionColumns.map((name) => (name === null ? 'an expression' : nameInText(name))).join(', ');
+  return [
+    byHand(
+      `table ${table} is partitioned by ${key}, so id can't be unique: use a table without partitions, or partition by hash (id)`,
+      ["-- the partition key of a table can't be changed: make a new table, and copy the rows"],
+    ),
+  ];
+}
+
+/** Sessions that each keep numbers in reserve store rows of one key out of order. */
+function cacheDifference({ schema, name, cache }: Sequence): Difference[] {
+  if (cache === '1') return [];
+  const sequence = `${quoteName(schema)}.${quoteName(name)}`;
+  return [
+    {
+      level: 'required',
+      problem: `sequence ${sequence} of column seq has a cache of ${cache}, which breaks the order of keys; sessions that are open keep theirs until they end`,
+      statements: [`alter sequence ${sequence} cache 1`],
+    },
+  ];
+}
+
+/** Never fixed by `ensure`: who may see which rows is a decision. No name in the comment: a line break would end it. */
+function rowSecurityDifference(table: TableName, role: string | undefined): Difference[] {
+  if (role === undefined) return [];
+  const name = quoteName(role);
+  return [
+    byHand(`row-level security hides rows of ${table} from role ${name}: they would never be published`, [
+      `create policy ${table.part('_worker')} on ${table} to ${name} using (true) with check (true)`,
+      `-- or, where a restrictive policy hides them: alter role … bypassrls`,
+    ]),
+  ];
+}
+
+function byHand(problem: string, statements: readonly string[]): Difference {
+  return { level: 'required', problem, statements, isByHand: true };
+}
