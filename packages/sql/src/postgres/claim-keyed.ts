@@ -3,7 +3,7 @@ import { MIN_KEYS } from '../key-share.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { isBehind, SET_CLAIM, WITHOUT_FLUSH } from './claim.js';
-import { claimedColumns, NOW, PENDING } from './columns.js';
+import { claimedColumns, isOneOf, NOW, PENDING } from './columns.js';
 
 /** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
 const STALLED_CLAIMER_MS = 5_000;
@@ -71,12 +71,12 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         select k.place, p.*
         from (select key, place from keys order by place) k
         cross join lateral (
-          select h.ctid as row_ctid, h.claimed_until is not null as orphaned,
+          select h.tableoid, h.ctid, h.claimed_until is not null as orphaned,
             row_number() over (order by h.seq) as position,
             bool_and(h.available_at <= ${NOW}) over (order by h.seq) as due_so_far,
             count(h.claimed_until) over (order by h.seq) as orphans_so_far
           from (
-            select ctid, seq, available_at, claimed_until
+            select tableoid, ctid, seq, available_at, claimed_until
             from ${table}
             where key = k.key and ${PENDING}
             order by seq
@@ -89,27 +89,27 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
           )
         limit $3::int
       ), locked as materialized (
-        select ctid
-        from ${table}
-        where ctid = any (array(select row_ctid from prefix)) and ${PENDING}
+        select o.tableoid, o.ctid
+        from ${table} as o
+        where ${isOneOf('prefix', PENDING)}
         for update skip locked
       ), unbroken as materialized (
-        select p.row_ctid, p.place, p.position, p.orphaned
+        select p.tableoid, p.ctid, p.place, p.position, p.orphaned
         from (
           select p.*, count(*) over (partition by p.place order by p.position) as locked_so_far
-          from prefix p join locked l on l.ctid = p.row_ctid
+          from prefix p join locked l on l.tableoid = p.tableoid and l.ctid = p.ctid
         ) p
         where p.locked_so_far = p.position
         order by p.place, p.position
         limit $3::int
+      ), chosen as materialized (
+        (select tableoid, ctid from unbroken where orphaned limit 1)
+        union all
+        select tableoid, ctid from unbroken where not exists (select from unbroken where orphaned)
       ), claimed as (
         update ${table} as o
         set ${SET_CLAIM}, claimed_key = o.key
-        where o.ctid = any (array(
-          (select row_ctid from unbroken where orphaned limit 1)
-          union all
-          select row_ctid from unbroken where not exists (select from unbroken where orphaned)
-        ))
+        where ${isOneOf('chosen', PENDING)}
         returning ${claimedColumns('o')}
       )
       select w.window_rows, l.last_available_at, l.last_seq, c.*

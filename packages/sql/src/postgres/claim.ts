@@ -1,7 +1,7 @@
 import { type DuePlace, extendBeforeMs, type UnkeyedClaim } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { ALL_PENDING, claimedColumns, END_CLAIM, NOW, nowPlusMs, PENDING } from './columns.js';
+import { ALL_PENDING, claimedColumns, END_CLAIM, isOneOf, NOW, nowPlusMs, PENDING } from './columns.js';
 
 /**
  * For this transaction only: its commit does not wait for the disk. A claim that a crash of the server takes back only
@@ -29,7 +29,7 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
   return {
     text: `
       with due as materialized (
-        select ctid, claimed_until is not null as orphaned
+        select tableoid, ctid, claimed_until is not null as orphaned
         from ${table}
         where ${PENDING} and key is null
           and available_at <= ${NOW}
@@ -38,14 +38,14 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
         order by available_at, seq
         limit $3::int
         for update skip locked
+      ), chosen as materialized (
+        (select tableoid, ctid from due where orphaned limit 1)
+        union all
+        select tableoid, ctid from due where not exists (select from due where orphaned)
       ), claimed as (
         update ${table} as o
         set ${SET_CLAIM}
-        where o.ctid = any (array(
-          (select ctid from due where orphaned limit 1)
-          union all
-          select ctid from due where not exists (select from due where orphaned)
-        ))
+        where ${isOneOf('chosen', PENDING)}
         returning ${claimedColumns('o')}
       )
       select k.keyed_due, c.*
@@ -63,10 +63,8 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
 function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq }: DuePlace): SqlStatement {
   return {
     text: `
-      update ${table} as o
-      set ${SET_CLAIM}
-      where o.ctid = any (array(
-        select ctid
+      with chosen as materialized (
+        select tableoid, ctid
         from ${table}
         where ${PENDING} and key is null
           and available_at <= ${NOW}
@@ -76,7 +74,10 @@ function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq 
         order by available_at, seq
         limit $3::int
         for update skip locked
-      ))
+      )
+      update ${table} as o
+      set ${SET_CLAIM}
+      where ${isOneOf('chosen', PENDING)}
       returning (${keyedDue(table)}) as keyed_due, ${claimedColumns('o')}`,
     values: [claim.token, claim.timeoutMs, claim.limit, availableAt, seq],
   };

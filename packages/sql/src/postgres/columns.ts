@@ -43,6 +43,20 @@ const ENDED_COLUMNS = [
 export const PENDING = 'dispatched_at is null and dead_at is null';
 
 /**
+ * Whether `o` is one of the rows that the CTE `chosen` names by its columns `tableoid` and `ctid`. A ctid is unique
+ * only within one physical table: partitions and children that inherit have their own. On a plain table it is a Tid Scan
+ * with a hashed filter, whatever the statistics say. UNNEST makes the planner expect ten rows, so that it always hashes
+ * them; CASE keeps it from joining, and from reading a partial index that holds `state`.
+ */
+export function isOneOf(chosen: string, state: string): string {
+  return `o.ctid = any (array(select ctid from ${chosen}))
+          and case when ${state} then (o.tableoid, o.ctid) in (
+            select part, place
+            from unnest(array(select tableoid from ${chosen}), array(select ctid from ${chosen})) as c(part, place)
+          ) end`;
+}
+
+/**
  * All pending rows. Each hot index holds those with a key or those without: only said like this does the planner see
  * that two of them together hold all, instead of reading the table with its dispatched rows.
  */
