@@ -16,7 +16,8 @@ const STRUCTURES: Readonly<Record<string, readonly string[]>> = {
   'partitioned by a hash of the id': [
     'create table outbox (like plain including all) partition by hash (id)',
     ...[0, 1, 2, 3].map(
-      (part) => `create table part_${part} partition of outbox for values with (modulus 4, remainder ${part})`,
+      (part) =>
+        `create table part_${part} partition of outbox for values with (modulus 4, remainder ${part})`,
     ),
   ],
   'partitioned by range of its creation': [
@@ -64,7 +65,9 @@ describe.each(Object.keys(STRUCTURES))('a table %s', (structure) => {
   it.each(['dispatched', 'dead'] as const)('a purge of %s rows deletes them and no other', async (state) => {
     await fill(fixture);
     if (state === 'dead')
-      await fixture.query(`update outbox set dead_at = dispatched_at, dispatched_at = null where id like 'd%'`);
+      await fixture.query(
+        `update outbox set dead_at = dispatched_at, dispatched_at = null where id like 'd%'`,
+      );
     const store = new PgOutboxStore(fixture.pool);
     const purge = state === 'dead' ? store.purgeDead : store.purgeDispatched;
     expect(await purge.call(store, { ageMs: 1_000 })).toBe(DISPATCHED);

@@ -3,7 +3,7 @@ import { MIN_KEYS } from '../key-share.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { isBehind, SET_CLAIM, WITHOUT_FLUSH } from './claim.js';
-import { claimedColumns, isOneOf, NOW, PENDING } from './columns.js';
+import { claimedColumns, isAt, NOW, PENDING, PLACES } from './columns.js';
 
 /** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
 const STALLED_CLAIMER_MS = 5_000;
@@ -88,10 +88,12 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
             select from ${table} c where c.claimed_key = k.key and c.claimed_until > ${NOW} offset 0
           )
         limit $3::int
+      ), prefix_places as materialized (
+        select ${PLACES} from prefix
       ), locked as materialized (
         select o.tableoid, o.ctid
         from ${table} as o
-        where ${isOneOf('prefix', PENDING)}
+        where ${isAt('prefix_places', PENDING)}
         for update skip locked
       ), unbroken as materialized (
         select p.tableoid, p.ctid, p.place, p.position, p.orphaned
@@ -103,13 +105,16 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         order by p.place, p.position
         limit $3::int
       ), chosen as materialized (
-        (select tableoid, ctid from unbroken where orphaned limit 1)
-        union all
-        select tableoid, ctid from unbroken where not exists (select from unbroken where orphaned)
+        select ${PLACES}
+        from (
+          (select tableoid, ctid from unbroken where orphaned limit 1)
+          union all
+          select tableoid, ctid from unbroken where not exists (select from unbroken where orphaned)
+        ) u
       ), claimed as (
         update ${table} as o
         set ${SET_CLAIM}, claimed_key = o.key
-        where ${isOneOf('chosen', PENDING)}
+        where ${isAt('chosen', PENDING)}
         returning ${claimedColumns('o')}
       )
       select w.window_rows, l.last_available_at, l.last_seq, c.*

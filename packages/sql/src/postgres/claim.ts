@@ -1,7 +1,7 @@
 import { type DuePlace, extendBeforeMs, type UnkeyedClaim } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { ALL_PENDING, claimedColumns, END_CLAIM, isOneOf, NOW, nowPlusMs, PENDING } from './columns.js';
+import { ALL_PENDING, claimedColumns, END_CLAIM, isAt, NOW, nowPlusMs, PENDING, PLACES } from './columns.js';
 
 /**
  * For this transaction only: its commit does not wait for the disk. A claim that a crash of the server takes back only
@@ -39,13 +39,16 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
         limit $3::int
         for update skip locked
       ), chosen as materialized (
-        (select tableoid, ctid from due where orphaned limit 1)
-        union all
-        select tableoid, ctid from due where not exists (select from due where orphaned)
+        select ${PLACES}
+        from (
+          (select tableoid, ctid from due where orphaned limit 1)
+          union all
+          select tableoid, ctid from due where not exists (select from due where orphaned)
+        ) d
       ), claimed as (
         update ${table} as o
         set ${SET_CLAIM}
-        where ${isOneOf('chosen', PENDING)}
+        where ${isAt('chosen', PENDING)}
         returning ${claimedColumns('o')}
       )
       select k.keyed_due, c.*
@@ -64,20 +67,23 @@ function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq 
   return {
     text: `
       with chosen as materialized (
-        select tableoid, ctid
-        from ${table}
-        where ${PENDING} and key is null
-          and available_at <= ${NOW}
-          and claimed_until is null
-          ${isBehind('$4', '$5')}
-          and (select ${WITHOUT_FLUSH}) is not null
-        order by available_at, seq
-        limit $3::int
-        for update skip locked
+        select ${PLACES}
+        from (
+          select tableoid, ctid
+          from ${table}
+          where ${PENDING} and key is null
+            and available_at <= ${NOW}
+            and claimed_until is null
+            ${isBehind('$4', '$5')}
+            and (select ${WITHOUT_FLUSH}) is not null
+          order by available_at, seq
+          limit $3::int
+          for update skip locked
+        ) due
       )
       update ${table} as o
       set ${SET_CLAIM}
-      where ${isOneOf('chosen', PENDING)}
+      where ${isAt('chosen', PENDING)}
       returning (${keyedDue(table)}) as keyed_due, ${claimedColumns('o')}`,
     values: [claim.token, claim.timeoutMs, claim.limit, availableAt, seq],
   };

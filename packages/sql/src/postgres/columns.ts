@@ -43,17 +43,21 @@ const ENDED_COLUMNS = [
 export const PENDING = 'dispatched_at is null and dead_at is null';
 
 /**
- * Whether `o` is one of the rows that the CTE `chosen` names by its columns `tableoid` and `ctid`. A ctid is unique
- * only within one physical table: partitions and children that inherit have their own. On a plain table it is a Tid Scan
- * with a hashed filter, whatever the statistics say. UNNEST makes the planner expect ten rows, so that it always hashes
- * them; CASE keeps it from joining, and from reading a partial index that holds `state`.
+ * Where rows are, for `isAt`: made of the columns `tableoid` and `ctid` of rows that are locked. A ctid is unique only
+ * within one physical table: partitions, and children that inherit, have their own.
  */
-export function isOneOf(chosen: string, state: string): string {
-  return `o.ctid = any (array(select ctid from ${chosen}))
-          and case when ${state} then (o.tableoid, o.ctid) in (
-            select part, place
-            from unnest(array(select tableoid from ${chosen}), array(select ctid from ${chosen})) as c(part, place)
-          ) end`;
+export const PLACES = `array_agg(ctid) as ctids, array_agg(tableoid) as tables,
+          case when min(tableoid) = max(tableoid) then min(tableoid) end as only_table`;
+
+/**
+ * Whether `o` is at one of the `PLACES` in the CTE `places`, and in this state. Where all of them are in one physical
+ * table, as on a plain one, a comparison decides. CASE keeps the planner from finding the rows by anything but their ctid.
+ */
+export function isAt(places: string, state: string): string {
+  return `o.ctid = any ((select ctids from ${places})::tid[]) and case when ${state} then
+          o.tableoid = (select only_table from ${places})
+          or (o.tableoid, o.ctid) in (select unnest(tables), unnest(ctids) from ${places})
+        end`;
 }
 
 /**

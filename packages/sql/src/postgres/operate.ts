@@ -2,7 +2,7 @@ import type { RowFilter } from '@postcommit/core';
 import type { EndState } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { END_CLAIM, isOneOf, NOW, PENDING } from './columns.js';
+import { END_CLAIM, isAt, NOW, PENDING, PLACES } from './columns.js';
 import { conditions } from './inspect.js';
 
 const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
@@ -72,14 +72,17 @@ export function purgePage(
   return {
     text: `
       with old as materialized (
-        select tableoid, ctid from ${table}
-        where ${endedAt} is not null and ${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = $3'}
-        order by ${endedAt}
-        limit $2::int
-        for update skip locked
+        select ${PLACES}
+        from (
+          select tableoid, ctid from ${table}
+          where ${endedAt} is not null and ${endedAt} < ${cutoff}${topic === undefined ? '' : ' and topic = $3'}
+          order by ${endedAt}
+          limit $2::int
+          for update skip locked
+        ) page
       ), deleted as (
         delete from ${table} as o
-        where ${isOneOf('old', `o.${endedAt} is not null`)}
+        where ${isAt('old', `o.${endedAt} is not null`)}
         returning 1
       )
       select count(*)::int as deleted from deleted`,

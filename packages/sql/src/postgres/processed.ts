@@ -1,5 +1,5 @@
 import type { ProcessedStatements } from '../dialect.js';
-import { isOneOf } from './columns.js';
+import { isAt, PLACES } from './columns.js';
 
 const IS_OLD = `processed_at < now() - $1::float8 * interval '1 millisecond'`;
 
@@ -15,14 +15,17 @@ export const processed: ProcessedStatements = {
   purgePage: (table, ageMs, pageSize) => ({
     text: `
       with old as materialized (
-        select tableoid, ctid from ${table.quoted('_processed')}
-        where ${IS_OLD}
-        order by processed_at
-        limit $2::int
-        for update skip locked
+        select ${PLACES}
+        from (
+          select tableoid, ctid from ${table.quoted('_processed')}
+          where ${IS_OLD}
+          order by processed_at
+          limit $2::int
+          for update skip locked
+        ) page
       ), deleted as (
         delete from ${table.quoted('_processed')} as o
-        where ${isOneOf('old', IS_OLD)}
+        where ${isAt('old', IS_OLD)}
         returning 1
       )
       select count(*)::int as deleted from deleted`,
