@@ -1,14 +1,14 @@
-import type { DuePlace, KeyedClaim } from '../dialect.js';
+import { type DuePlace, type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
+import { sqlState } from '../driver-errors.js';
 import { MIN_KEYS } from '../key-share.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { isBehind, SET_CLAIM, WITHOUT_FLUSH } from './claim.js';
+import { isBehind, SET_CLAIM } from './claim.js';
 import { claimedColumns, isAt, NOW, PENDING, PLACES } from './columns.js';
+import { lockKeyedClaims } from './keyed-lock.js';
 
-/** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
-const STALLED_CLAIMER_MS = 5_000;
-/** Separates our advisory locks from those of the application. */
-const LOCK_SPACE = 0x706f7374;
+/** SQLSTATE lock_not_available. */
+const LOCK_TIMEOUT = '55P03';
 
 /**
  * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim: a younger one
@@ -18,21 +18,12 @@ const LOCK_SPACE = 0x706f7374;
  */
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
-    yield lockKeyedClaims(table);
+    try {
+      yield lockKeyedClaims(table, claim.lockWaitMs);
+    } catch (error) {
+      throw sqlState(error) === LOCK_TIMEOUT ? new KeyedLockTimeout(error) : error;
+    }
     return yield claimFreeKeys(table, claim);
-  };
-}
-
-/**
- * Held for one statement and a commit. A holder that stalls in between is cut off by the server. By the table's oid:
- * one instance may name the schema that another one finds by its search path.
- */
-function lockKeyedClaims(table: TableName): SqlStatement {
-  return {
-    text: `
-      select ${WITHOUT_FLUSH}, set_config('idle_in_transaction_session_timeout', '${STALLED_CLAIMER_MS}', true),
-        pg_advisory_xact_lock(${LOCK_SPACE}, $1::regclass::oid::int)::text`,
-    values: [table.quoted()],
   };
 }
 

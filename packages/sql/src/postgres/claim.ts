@@ -1,14 +1,26 @@
 import { type DuePlace, extendBeforeMs, type UnkeyedClaim } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { ALL_PENDING, claimedColumns, END_CLAIM, isAt, NOW, nowPlusMs, PENDING, PLACES } from './columns.js';
+import {
+  ALL_PENDING,
+  claimedColumns,
+  END_CLAIM,
+  EXACT_FLOATS,
+  isAt,
+  NOW,
+  nowPlusMs,
+  PENDING,
+  PLACES,
+} from './columns.js';
 
 /**
  * For this transaction only: its commit does not wait for the disk. A claim that a crash of the server takes back only
  * means that the row is claimed again, and what was published under it is published twice: as after any crash. It is
  * the settle that must last.
  */
-export const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
+const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
+
+export const CLAIM_SETTINGS = `${WITHOUT_FLUSH} || ${EXACT_FLOATS}`;
 
 /**
  * Claims the oldest due rows without a key, in one round trip. SKIP LOCKED lets two dispatchers pass each other
@@ -52,7 +64,7 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
         returning ${claimedColumns('o')}
       )
       select k.keyed_due, c.*
-      from (select (${keyedDue(table)}) as keyed_due where ${WITHOUT_FLUSH} is not null) k
+      from (select (${keyedDue(table)}) as keyed_due where ${CLAIM_SETTINGS} is not null) k
       left join claimed c on true`,
     values: [token, timeoutMs, limit, mayRetake, ...(after ? [after.availableAt, after.seq] : [])],
   };
@@ -75,7 +87,7 @@ function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq 
             and available_at <= ${NOW}
             and claimed_until is null
             ${isBehind('$4', '$5')}
-            and (select ${WITHOUT_FLUSH}) is not null
+            and (select ${CLAIM_SETTINGS}) is not null
           order by available_at, seq
           limit $3::int
           for update skip locked
