@@ -32,6 +32,17 @@ export interface KeyedClaim extends Claim {
   readonly perKey: number;
   /** Only rows behind this place: those before it were looked at and are blocked. */
   readonly after: DuePlace | undefined;
+  /** How long to wait for other keyed claims, as far as the database can bound it; then `KeyedLockTimeout` is thrown. */
+  readonly lockWaitMs: number;
+}
+
+/** The lock of keyed claims was not free in time. */
+export class KeyedLockTimeout extends Error {
+  override readonly name = 'KeyedLockTimeout';
+
+  constructor(cause: unknown) {
+    super('the lock of keyed claims is held by another session', { cause });
+  }
 }
 
 /** A claim on a row with a key must have this left to be extended: more than it takes to commit an extension. */
@@ -60,6 +71,8 @@ export interface SqlDialect {
   readonly schema: SchemaStatements;
   /** Only where open transactions slow the outbox down, and the database tells of them. */
   readonly longTransactions?: LongTransactionStatements;
+  /** Only where others than the outbox can hold the lock of keyed claims, and the database tells who does. */
+  readonly keyedLock?: KeyedLockStatements;
   faultOf(error: unknown): DatabaseFault | undefined;
   /** One statement for any number of rows; `seq` follows the list. */
   insert(table: TableName, rows: readonly NewRow[]): SqlStatement;
@@ -76,7 +89,8 @@ export interface SqlDialect {
    */
   claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlWork;
   /**
-   * Claims rows with a key: first a lock, then the claim, in one transaction. The first record has `window_rows`,
+   * Claims rows with a key: first a lock, then the claim, in one transaction. `KeyedLockTimeout` where the lock takes too
+   * long. The first record has `window_rows`,
    * `last_available_at` and `last_seq`; one without `id` carries only these.
    */
   claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps;
@@ -168,6 +182,13 @@ export interface Difference {
 export interface LongTransactionStatements {
   find(olderThanMs: number): SqlStatement;
   problemOf(record: SqlRecord): SchemaProblem;
+}
+
+/** Who holds the lock of keyed claims. */
+export interface KeyedLockStatements {
+  /** A record each with `holder`, and `held_ms` where the age of its transaction is known. */
+  holders(table: TableName): SqlStatement;
+  problemOf(holder: SqlRecord, table: TableName): SchemaProblem;
 }
 
 /** Where the tables are, and in which database. */

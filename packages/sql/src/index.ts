@@ -11,6 +11,7 @@ export type {
   DuePlace,
   EndState,
   KeyedClaim,
+  KeyedLockStatements,
   LockStatements,
   LongTransactionStatements,
   ProcessedStatements,
@@ -20,6 +21,7 @@ export type {
   UnkeyedClaim,
   UnpublishedOutcome,
 } from './dialect.js';
+export { KeyedLockTimeout } from './dialect.js';
 export { mysql } from './mysql/dialect.js';
 export { postgres } from './postgres/dialect.js';
 // Wake-up on PostgreSQL

@@ -15,12 +15,14 @@ const LITTLE = 0.25;
 /** The part of a batch that one key may take while rows without a key wait. */
 const KEY_SHARE = 0.1;
 
+type Look = Omit<KeyedClaim, 'lockWaitMs'>;
+
 /**
  * When and where to look for rows with a key. A window full of blocked keys must not hide what is behind it: the
  * next look goes on where the last one ended, and begins anew at the end.
  */
 export class KeyedClaims {
-  readonly #run: (claim: KeyedClaim) => Promise<SqlRecord[]>;
+  readonly #run: (claim: Look) => Promise<SqlRecord[] | undefined>;
   #after: DuePlace | undefined;
   /** Turns to pass over until the next one, and after how many the last one came. */
   #wait = 0;
@@ -29,7 +31,8 @@ export class KeyedClaims {
   areDue = false;
   shareWithUnkeyed = false;
 
-  constructor(run: (claim: KeyedClaim) => Promise<SqlRecord[]>) {
+  /** `run` returns undefined where the lock of keyed claims is out of reach. */
+  constructor(run: (claim: Look) => Promise<SqlRecord[] | undefined>) {
     this.#run = run;
   }
 
@@ -61,9 +64,10 @@ export class KeyedClaims {
     return part < LITTLE ? PAUSE_AFTER_LITTLE : PAUSE;
   }
 
-  async #look(claim: Omit<KeyedClaim, 'after'>, windows: number): Promise<SqlRecord[]> {
+  async #look(claim: Omit<Look, 'after'>, windows: number): Promise<SqlRecord[]> {
     for (let look = 0; look < windows; look++) {
       const records = await this.#run({ ...claim, after: this.#after });
+      if (!records) return [];
       const claimed = records.filter(({ id }) => id !== null);
       const isLast = Number(records[0]?.window_rows) < claim.window;
       const startedAtFront = this.#after === undefined;

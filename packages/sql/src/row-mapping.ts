@@ -9,9 +9,10 @@ interface RowRecord {
   readonly payload: string;
   readonly key: string | null;
   readonly headers: string | null;
-  readonly created_at: number;
+  /** Times are milliseconds, as numbers or as text. */
+  readonly created_at: number | string;
   /** Null: when it was created. */
-  readonly available_at: number | null;
+  readonly available_at: number | string | null;
   /** Null: none. */
   readonly attempts: number | null;
   readonly retakes: number | null;
@@ -20,8 +21,8 @@ interface RowRecord {
   readonly backoff: string | null;
   readonly seq: number | string;
   // A claim leaves these out.
-  readonly dispatched_at?: number | null;
-  readonly dead_at?: number | null;
+  readonly dispatched_at?: number | string | null;
+  readonly dead_at?: number | string | null;
   readonly dead_reason?: DeadReason | null;
   readonly claim_token?: string | null;
 }
@@ -40,15 +41,15 @@ export function toOutboxRow(record: SqlRecord, claimToken?: string): OutboxRow {
     topic: from.topic,
     payload: from.payload === null ? null : JSON.parse(from.payload),
     headers: {},
-    createdAt: new Date(from.created_at),
+    createdAt: new Date(Number(from.created_at)),
     availableAt: new Date(dueMs(from)),
     attempts: from.attempts ?? 0,
     retakes: from.retakes ?? 0,
     retry: {},
   };
   if (from.key !== null) row.key = from.key;
-  if (from.dispatched_at != null) row.dispatchedAt = new Date(from.dispatched_at);
-  if (from.dead_at != null) row.deadAt = new Date(from.dead_at);
+  if (from.dispatched_at != null) row.dispatchedAt = new Date(Number(from.dispatched_at));
+  if (from.dead_at != null) row.deadAt = new Date(Number(from.dead_at));
   if (from.dead_reason != null) row.deadReason = from.dead_reason;
   if (from.last_error !== null) row.lastError = from.last_error;
   const token = claimToken ?? from.claim_token;
@@ -117,7 +118,7 @@ function isBefore(row: RowRecord, other: RowRecord | undefined): boolean {
 }
 
 function dueMs({ available_at, created_at }: RowRecord): number {
-  return available_at ?? created_at;
+  return Number(available_at ?? created_at);
 }
 
 function parse<T>(

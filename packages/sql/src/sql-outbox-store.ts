@@ -31,6 +31,7 @@ import type {
 import { duplicateIdError, idNamedBy, missingTableError } from './driver-errors.js';
 import { inPages } from './in-pages.js';
 import { KeyedClaims } from './keyed-claims.js';
+import { KeyedLock } from './keyed-lock.js';
 import { NotifyDebounce } from './notify-debounce.js';
 import { postgres } from './postgres/dialect.js';
 import { inPublishOrder, isRetaken, toOutboxRow } from './row-mapping.js';
@@ -86,8 +87,16 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     this.#executor = executor;
     this.#dialect = options.dialect ?? postgres;
     this.#table = new TableName(options, this.#dialect.quote);
-    this.#keyed = new KeyedClaims((claim) => this.#run(this.#dialect.claimKeyed(this.#table, claim)));
     const clock = options.clock ?? backgroundClock;
+    const keyedLock = new KeyedLock({
+      run: (claim) => this.#run(this.#dialect.claimKeyed(this.#table, claim)),
+      ask: (statement) => this.#run(statement),
+      report: (error) => this.reportProblem(error),
+      table: this.#table,
+      statements: this.#dialect.keyedLock,
+      clock,
+    });
+    this.#keyed = new KeyedClaims((claim) => keyedLock.claim(claim));
     this.#answers = new AnswerWatch(clock);
     this.#claimSessions = options.claimSessions;
     this.#unkeyed = new UnkeyedClaims((claim) => this.#claimWithoutKey(claim), clock);
@@ -135,7 +144,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
 
   async count(): Promise<OutboxCounts> {
     const [record] = await this.#run(this.#dialect.count(this.#table));
-    const { pending = 0, dispatched = 0, dead = 0 } = record as Record<string, number>;
+    const [pending = 0, dispatched = 0, dead = 0] = [record?.pending, record?.dispatched, record?.dead].map(
+      Number,
+    );
     return { pending, dispatched, dead, total: pending + dispatched + dead };
   }
 

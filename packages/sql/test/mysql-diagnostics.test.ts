@@ -12,7 +12,7 @@ describeOnMysql('SqlDiagnostics on MariaDB or MySQL', () => {
       await connection.query('start transaction with consistent snapshot');
       await connection.query('select count(*) from outbox');
       const { threadId } = connection;
-      const diagnostics = new SqlDiagnostics(fixture.executor, fixture);
+      const diagnostics = new SqlDiagnostics(fixture.executor, { dialect: fixture.dialect });
       const found = await diagnostics.find({ transactionAgeMs: 0 });
       // Other tests have theirs on this server.
       expect(found.filter(({ fix }) => fix === `kill ${threadId};`)).toEqual([

@@ -109,7 +109,7 @@ describe('a claim of rows without a key', () => {
 
   it.each([
     [200, []],
-    [201, ['update "outbox"']],
+    [201, ['with chosen']],
   ])('takes the pool for many rows of a backlog: of %i', async (limit, onPool) => {
     const { store } = await open();
     await enqueue(...Array.from({ length: 2 * limit }, (_, index) => `r${index}`));

@@ -31,7 +31,10 @@ it('a transaction that holds back vacuum is told with the statement that ends it
 
 it('so is a prepared one, which outlives its session', async () => {
   // Most servers allow none, so that the answer is ours.
-  const diagnostics = new SqlDiagnostics(async () => [{ kind: 'prepared', name: "o'brien", age_ms: 61_400 }]);
+  const record = { kind: 'prepared', name: "o'brien", age_ms: 61_400 };
+  const diagnostics = new SqlDiagnostics(async (work) =>
+    typeof work !== 'function' && work.text.includes('pg_prepared_xacts') ? [record] : [],
+  );
   expect(await diagnostics.find({ transactionAgeMs: 60_000 })).toEqual([
     {
       level: 'tuning',

@@ -151,6 +151,7 @@ export function claimOf(options: Partial<KeyedClaim & UnkeyedClaim> = {}): Keyed
     perKey: 10,
     after: undefined,
     isBacklog: false,
+    lockWaitMs: 60_000,
     ...options,
   };
 }

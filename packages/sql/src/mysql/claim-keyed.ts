@@ -1,9 +1,10 @@
-import type { KeyedClaim } from '../dialect.js';
+import { type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
 import { shareOf, windowSeen } from '../key-share.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { aloneIfOrphaned, isTrue, lockRows, setClaim, withFirst } from './claim.js';
 import { byIndex, epochMicroseconds, fromEpochMicroseconds, inOrder, list, NOW } from './columns.js';
+import { isLockTimeout } from './faults.js';
 
 /** Keys that are looked up in one statement. */
 const KEYS_PER_LOOK = 100;
@@ -17,8 +18,7 @@ const LOCK_NAME = 'postcommit: keyed claims';
  */
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
-    const isLocked = yield lockKeyedClaims(table);
-    if (isLocked.length === 0) yield makeLock(table);
+    yield* lockKeyedClaims(table, claim.lockWaitMs);
     const window = yield dueWindow(table, claim);
     const seen = windowSeen(window);
     const rows = yield* lockFreeKeys(table, claim, window);
@@ -28,9 +28,21 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
   };
 }
 
-function lockKeyedClaims(table: TableName): SqlStatement {
+/** Who may lock the row has a grant on the table; even so nobody waits for it without a bound. */
+function* lockKeyedClaims(table: TableName, waitMs: number): SqlSteps {
+  try {
+    const isLocked = yield lockRow(table, waitMs);
+    return isLocked.length === 0 ? yield makeLock(table) : isLocked;
+  } catch (error) {
+    throw isLockTimeout(error) ? new KeyedLockTimeout(error) : error;
+  }
+}
+
+/** MySQL knows no bound but that of the server, 50 s by default; MariaDB reads the comment. */
+function lockRow(table: TableName, waitMs: number): SqlStatement {
+  const wait = waitMs < 1_000 ? 'nowait' : `/*M! wait ${Math.round(waitMs / 1_000)} */`;
   return {
-    text: `select name from ${table.quoted('_locks')} where name = ? for update`,
+    text: `select name from ${table.quoted('_locks')} where name = ? for update ${wait}`,
     values: [LOCK_NAME],
   };
 }

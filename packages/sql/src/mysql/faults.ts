@@ -13,3 +13,8 @@ export function faultOf(error: unknown): DatabaseFault | undefined {
   const code = codesOf(error).find((each) => Object.hasOwn(FAULTS, each));
   return code === undefined ? undefined : FAULTS[code];
 }
+
+/** MariaDB has one code for both. */
+export function isLockTimeout(error: unknown): boolean {
+  return codesOf(error).some((code) => code === 'ER_LOCK_WAIT_TIMEOUT' || code === 'ER_LOCK_NOWAIT');
+}

@@ -1,14 +1,14 @@
-import type { DuePlace, KeyedClaim } from '../dialect.js';
+import { type DuePlace, type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
+import { sqlState } from '../driver-errors.js';
 import { MIN_KEYS } from '../key-share.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { isBehind, SET_CLAIM, WITHOUT_FLUSH } from './claim.js';
-import { claimedColumns, NOW, PENDING } from './columns.js';
+import { isBehind, SET_CLAIM } from './claim.js';
+import { claimedColumns, isAt, NOW, PENDING, PLACES } from './columns.js';
+import { lockKeyedClaims } from './keyed-lock.js';
 
-/** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
-const STALLED_CLAIMER_MS = 5_000;
-/** Separates our advisory locks from those of the application. */
-const LOCK_SPACE = 0x706f7374;
+/** SQLSTATE lock_not_available. */
+const LOCK_TIMEOUT = '55P03';
 
 /**
  * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim: a younger one
@@ -18,21 +18,12 @@ const LOCK_SPACE = 0x706f7374;
  */
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
-    yield lockKeyedClaims(table);
+    try {
+      yield lockKeyedClaims(table, claim.lockWaitMs);
+    } catch (error) {
+      throw sqlState(error) === LOCK_TIMEOUT ? new KeyedLockTimeout(error) : error;
+    }
     return yield claimFreeKeys(table, claim);
-  };
-}
-
-/**
- * Held for one statement and a commit. A holder that stalls in between is cut off by the server. By the table's oid:
- * one instance may name the schema that another one finds by its search path.
- */
-function lockKeyedClaims(table: TableName): SqlStatement {
-  return {
-    text: `
-      select ${WITHOUT_FLUSH}, set_config('idle_in_transaction_session_timeout', '${STALLED_CLAIMER_MS}', true),
-        pg_advisory_xact_lock(${LOCK_SPACE}, $1::regclass::oid::int)::text`,
-    values: [table.quoted()],
   };
 }
 
@@ -71,12 +62,12 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         select k.place, p.*
         from (select key, place from keys order by place) k
         cross join lateral (
-          select h.ctid as row_ctid, h.claimed_until is not null as orphaned,
+          select h.tableoid, h.ctid, h.claimed_until is not null as orphaned,
             row_number() over (order by h.seq) as position,
             bool_and(h.available_at <= ${NOW}) over (order by h.seq) as due_so_far,
             count(h.claimed_until) over (order by h.seq) as orphans_so_far
           from (
-            select ctid, seq, available_at, claimed_until
+            select tableoid, ctid, seq, available_at, claimed_until
             from ${table}
             where key = k.key and ${PENDING}
             order by seq
@@ -88,28 +79,33 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
             select from ${table} c where c.claimed_key = k.key and c.claimed_until > ${NOW} offset 0
           )
         limit $3::int
+      ), prefix_places as materialized (
+        select ${PLACES} from prefix
       ), locked as materialized (
-        select ctid
-        from ${table}
-        where ctid = any (array(select row_ctid from prefix)) and ${PENDING}
+        select o.tableoid, o.ctid
+        from ${table} as o
+        where ${isAt('prefix_places', PENDING)}
         for update skip locked
       ), unbroken as materialized (
-        select p.row_ctid, p.place, p.position, p.orphaned
+        select p.tableoid, p.ctid, p.place, p.position, p.orphaned
         from (
           select p.*, count(*) over (partition by p.place order by p.position) as locked_so_far
-          from prefix p join locked l on l.ctid = p.row_ctid
+          from prefix p join locked l on l.tableoid = p.tableoid and l.ctid = p.ctid
         ) p
         where p.locked_so_far = p.position
         order by p.place, p.position
         limit $3::int
+      ), chosen as materialized (
+        select ${PLACES}
+        from (
+          (select tableoid, ctid from unbroken where orphaned limit 1)
+          union all
+          select tableoid, ctid from unbroken where not exists (select from unbroken where orphaned)
+        ) u
       ), claimed as (
         update ${table} as o
         set ${SET_CLAIM}, claimed_key = o.key
-        where o.ctid = any (array(
-          (select row_ctid from unbroken where orphaned limit 1)
-          union all
-          select row_ctid from unbroken where not exists (select from unbroken where orphaned)
-        ))
+        where ${isAt('chosen', PENDING)}
         returning ${claimedColumns('o')}
       )
       select w.window_rows, l.last_available_at, l.last_seq, c.*

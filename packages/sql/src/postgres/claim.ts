@@ -1,14 +1,26 @@
 import { type DuePlace, extendBeforeMs, type UnkeyedClaim } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { ALL_PENDING, claimedColumns, END_CLAIM, NOW, nowPlusMs, PENDING } from './columns.js';
+import {
+  ALL_PENDING,
+  claimedColumns,
+  END_CLAIM,
+  EXACT_FLOATS,
+  isAt,
+  NOW,
+  nowPlusMs,
+  PENDING,
+  PLACES,
+} from './columns.js';
 
 /**
  * For this transaction only: its commit does not wait for the disk. A claim that a crash of the server takes back only
  * means that the row is claimed again, and what was published under it is published twice: as after any crash. It is
  * the settle that must last.
  */
-export const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
+const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
+
+export const CLAIM_SETTINGS = `${WITHOUT_FLUSH} || ${EXACT_FLOATS}`;
 
 /**
  * Claims the oldest due rows without a key, in one round trip. SKIP LOCKED lets two dispatchers pass each other
@@ -29,7 +41,7 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
   return {
     text: `
       with due as materialized (
-        select ctid, claimed_until is not null as orphaned
+        select tableoid, ctid, claimed_until is not null as orphaned
         from ${table}
         where ${PENDING} and key is null
           and available_at <= ${NOW}
@@ -38,18 +50,21 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
         order by available_at, seq
         limit $3::int
         for update skip locked
+      ), chosen as materialized (
+        select ${PLACES}
+        from (
+          (select tableoid, ctid from due where orphaned limit 1)
+          union all
+          select tableoid, ctid from due where not exists (select from due where orphaned)
+        ) d
       ), claimed as (
         update ${table} as o
         set ${SET_CLAIM}
-        where o.ctid = any (array(
-          (select ctid from due where orphaned limit 1)
-          union all
-          select ctid from due where not exists (select from due where orphaned)
-        ))
+        where ${isAt('chosen', PENDING)}
         returning ${claimedColumns('o')}
       )
       select k.keyed_due, c.*
-      from (select (${keyedDue(table)}) as keyed_due where ${WITHOUT_FLUSH} is not null) k
+      from (select (${keyedDue(table)}) as keyed_due where ${CLAIM_SETTINGS} is not null) k
       left join claimed c on true`,
     values: [token, timeoutMs, limit, mayRetake, ...(after ? [after.availableAt, after.seq] : [])],
   };
@@ -63,20 +78,24 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
 function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq }: DuePlace): SqlStatement {
   return {
     text: `
+      with chosen as materialized (
+        select ${PLACES}
+        from (
+          select tableoid, ctid
+          from ${table}
+          where ${PENDING} and key is null
+            and available_at <= ${NOW}
+            and claimed_until is null
+            ${isBehind('$4', '$5')}
+            and (select ${CLAIM_SETTINGS}) is not null
+          order by available_at, seq
+          limit $3::int
+          for update skip locked
+        ) due
+      )
       update ${table} as o
       set ${SET_CLAIM}
-      where o.ctid = any (array(
-        select ctid
-        from ${table}
-        where ${PENDING} and key is null
-          and available_at <= ${NOW}
-          and claimed_until is null
-          ${isBehind('$4', '$5')}
-          and (select ${WITHOUT_FLUSH}) is not null
-        order by available_at, seq
-        limit $3::int
-        for update skip locked
-      ))
+      where ${isAt('chosen', PENDING)}
       returning (${keyedDue(table)}) as keyed_due, ${claimedColumns('o')}`,
     values: [claim.token, claim.timeoutMs, claim.limit, availableAt, seq],
   };

@@ -4,16 +4,29 @@
  * no attempts, no retakes, and a due time that is that of the creation.
  */
 export function rowColumns(alias: string): string {
-  return columns([...CLAIMED_COLUMNS, ...ENDED_COLUMNS], alias);
+  return columns([...CLAIMED_COLUMNS, ...ENDED_COLUMNS], alias, exactMs);
 }
 
-/** What a row just claimed has to tell: what it lacks is null on a pending row, or known to the claimer. */
+/**
+ * What a row just claimed has to tell: what it lacks is null on a pending row, or known to the claimer. Times are floats,
+ * which are twice as fast: the statement must set `EXACT_FLOATS`.
+ */
 export function claimedColumns(alias: string): string {
-  return columns(CLAIMED_COLUMNS, alias);
+  return columns(CLAIMED_COLUMNS, alias, (time) => `date_part('epoch', ${time}) * 1000`);
 }
 
-function columns(list: readonly string[], alias: string): string {
-  return list.map((column) => column.replaceAll('$', alias)).join(', ');
+/** For this transaction only: floats arrive as they are, even if the role has them rounded. */
+export const EXACT_FLOATS = `set_config('extra_float_digits', '1', true)`;
+
+/** An interval or a time in milliseconds, as text: the digits of a float depend on `extra_float_digits`. */
+export function exactMs(time: string): string {
+  return `(extract(epoch from ${time}) * 1000)::text`;
+}
+
+function columns(list: readonly string[], alias: string, inMs: (time: string) => string): string {
+  return list
+    .map((column) => column.replaceAll('$', alias).replace(/ms\((.*)\)/, (_, time: string) => inMs(time)))
+    .join(', ');
 }
 
 const CLAIMED_COLUMNS = [
@@ -22,8 +35,8 @@ const CLAIMED_COLUMNS = [
   '$.payload::text as payload',
   '$.key',
   '$.headers::text as headers',
-  "date_part('epoch', $.created_at) * 1000 as created_at",
-  "date_part('epoch', nullif($.available_at, $.created_at)) * 1000 as available_at",
+  'ms($.created_at) as created_at',
+  'ms(nullif($.available_at, $.created_at)) as available_at',
   'nullif($.attempts, 0) as attempts',
   'nullif($.retakes, 0) as retakes',
   '$.last_error',
@@ -33,14 +46,32 @@ const CLAIMED_COLUMNS = [
 ];
 
 const ENDED_COLUMNS = [
-  "date_part('epoch', $.dispatched_at) * 1000 as dispatched_at",
-  "date_part('epoch', $.dead_at) * 1000 as dead_at",
+  'ms($.dispatched_at) as dispatched_at',
+  'ms($.dead_at) as dead_at',
   '$.dead_reason',
   '$.claim_token',
 ];
 
 /** Pending: what the hot indexes hold. Written out alike everywhere, so that the planner recognises it. */
 export const PENDING = 'dispatched_at is null and dead_at is null';
+
+/**
+ * Where rows are, for `isAt`: made of the columns `tableoid` and `ctid` of rows that are locked. A ctid is unique only
+ * within one physical table: partitions, and children that inherit, have their own.
+ */
+export const PLACES = `array_agg(ctid) as ctids, array_agg(tableoid) as tables,
+          case when min(tableoid) = max(tableoid) then min(tableoid) end as only_table`;
+
+/**
+ * Whether `o` is at one of the `PLACES` in the CTE `places`, and in this state. Where all of them are in one physical
+ * table, as on a plain one, a comparison decides. CASE keeps the planner from finding the rows by anything but their ctid.
+ */
+export function isAt(places: string, state: string): string {
+  return `o.ctid = any ((select ctids from ${places})::tid[]) and case when ${state} then
+          o.tableoid = (select only_table from ${places})
+          or (o.tableoid, o.ctid) in (select unnest(tables), unnest(ctids) from ${places})
+        end`;
+}
 
 /**
  * All pending rows. Each hot index holds those with a key or those without: only said like this does the planner see

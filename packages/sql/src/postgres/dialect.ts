@@ -5,6 +5,7 @@ import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
 import { backlog, count, peek } from './inspect.js';
+import { keyedLock } from './keyed-lock.js';
 import { locks } from './locks.js';
 import { findLongTransactions, longTransactionProblem } from './long-transactions.js';
 import { notify } from './notify.js';
@@ -21,6 +22,7 @@ export const postgres = {
   locks,
   processed,
   schema: { title: schemaTitle(), create: createStatements, compare, isAtomic: true, lock: lockSchema },
+  keyedLock,
   longTransactions: { find: findLongTransactions, problemOf: longTransactionProblem },
   faultOf,
   insert,

@@ -1,7 +1,7 @@
 import type { OutboxState, RowFilter } from '@postcommit/core';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { ALL_PENDING, NOW, PENDING, rowColumns } from './columns.js';
+import { ALL_PENDING, exactMs, NOW, PENDING, rowColumns } from './columns.js';
 
 const STATE: Readonly<Record<OutboxState, string>> = {
   pending: ALL_PENDING,
@@ -21,9 +21,9 @@ export function count(table: TableName): SqlStatement {
   return {
     text: `
       select
-        (select count(*) from ${table} where ${STATE.pending})::float8 as pending,
-        (select count(*) from ${table} where ${STATE.dispatched})::float8 as dispatched,
-        (select count(*) from ${table} where ${STATE.dead})::float8 as dead`,
+        (select count(*) from ${table} where ${STATE.pending})::text as pending,
+        (select count(*) from ${table} where ${STATE.dispatched})::text as dispatched,
+        (select count(*) from ${table} where ${STATE.dead})::text as dead`,
     values: [],
   };
 }
@@ -43,9 +43,9 @@ export function backlog(table: TableName, atMost: number | undefined): SqlStatem
   return {
     text: `
       select
-        least($1::bigint, ${count()})::float8 as pending,
-        least($1::bigint, ${count(` and available_at <= ${NOW}`)})::float8 as due,
-        greatest(0, date_part('epoch', ${NOW} - least(${first('key is null')}, ${first('key is not null')})) * 1000) as oldest_age_ms`,
+        least($1::bigint, ${count()})::text as pending,
+        least($1::bigint, ${count(` and available_at <= ${NOW}`)})::text as due,
+        ${exactMs(`greatest(interval '0', ${NOW} - least(${first('key is null')}, ${first('key is not null')}))`)} as oldest_age_ms`,
     values: [atMost ?? null],
   };
 }

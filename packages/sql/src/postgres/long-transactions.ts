@@ -10,13 +10,13 @@ import { quoteText } from '../table-name.js';
 export function findLongTransactions(olderThanMs: number): SqlStatement {
   return {
     text: `
-      select 'session' as kind, pid::text as name, date_part('epoch', clock_timestamp() - xact_start) * 1000 as age_ms
+      select 'session' as kind, pid::text as name, extract(epoch from clock_timestamp() - xact_start) * 1000 as age_ms
       from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
         and (backend_xmin is not null or backend_xid is not null)
         and xact_start <= clock_timestamp() - $1::float8 * interval '1 millisecond'
       union all
-      select 'prepared', gid, date_part('epoch', clock_timestamp() - prepared) * 1000
+      select 'prepared', gid, extract(epoch from clock_timestamp() - prepared) * 1000
       from pg_prepared_xacts
       where database = current_database()
         and prepared <= clock_timestamp() - $1::float8 * interval '1 millisecond'

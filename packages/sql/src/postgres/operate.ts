@@ -2,7 +2,7 @@ import type { PurgeCut, RowFilter } from '@postcommit/core';
 import type { EndState } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { END_CLAIM, NOW, PENDING } from './columns.js';
+import { END_CLAIM, isAt, NOW, PENDING, PLACES } from './columns.js';
 import { conditions } from './inspect.js';
 
 const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
@@ -76,13 +76,18 @@ export function purgePage(
   return {
     text: `
       with old as materialized (
-        select ctid from ${table}
-        where ${endedAt} is not null and ${cut.isOlder}${ofTopic}
-        order by ${endedAt}
-        limit $2::int
-        for update skip locked
+        select ${PLACES}
+        from (
+          select tableoid, ctid from ${table}
+          where ${endedAt} is not null and ${cut.isOlder}${ofTopic}
+          order by ${endedAt}
+          limit $2::int
+          for update skip locked
+        ) page
       ), deleted as (
-        delete from ${table} where ctid = any (array(select ctid from old)) returning 1
+        delete from ${table} as o
+        where ${isAt('old', `o.${endedAt} is not null`)}
+        returning 1
       )
       select count(*)::int as deleted from deleted`,
     values: [cut.value, pageSize, ...(topic === undefined ? [] : [topic])],

@@ -1,4 +1,7 @@
 import type { ProcessedStatements } from '../dialect.js';
+import { isAt, PLACES } from './columns.js';
+
+const IS_OLD = `processed_at < now() - $1::float8 * interval '1 millisecond'`;
 
 export const processed: ProcessedStatements = {
   remember: (table, consumer, rowId) => ({
@@ -12,13 +15,18 @@ export const processed: ProcessedStatements = {
   purgePage: (table, ageMs, pageSize) => ({
     text: `
       with old as materialized (
-        select ctid from ${table.quoted('_processed')}
-        where processed_at < now() - $1::float8 * interval '1 millisecond'
-        order by processed_at
-        limit $2::int
-        for update skip locked
+        select ${PLACES}
+        from (
+          select tableoid, ctid from ${table.quoted('_processed')}
+          where ${IS_OLD}
+          order by processed_at
+          limit $2::int
+          for update skip locked
+        ) page
       ), deleted as (
-        delete from ${table.quoted('_processed')} where ctid = any (array(select ctid from old)) returning 1
+        delete from ${table.quoted('_processed')} as o
+        where ${isAt('old', IS_OLD)}
+        returning 1
       )
       select count(*)::int as deleted from deleted`,
     values: [ageMs, pageSize],

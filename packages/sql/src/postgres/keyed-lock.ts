@@ -1,0 +1,47 @@
+import type { KeyedLockStatements } from '../dialect.js';
+import type { SqlStatement } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { CLAIM_SETTINGS } from './claim.js';
+
+/** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
+const STALLED_CLAIMER_MS = 5_000;
+/** Separates our advisory locks from those of the application. */
+const LOCK_SPACE = 0x706f7374;
+
+/**
+ * Held for one statement and a commit. A holder that stalls in between is cut off by the server. By the table's oid:
+ * one instance may name the schema that another one finds by its search path. The columns are evaluated in their order:
+ * the time-out holds for this lock and for nothing behind it.
+ */
+export function lockKeyedClaims(table: TableName, waitMs: number): SqlStatement {
+  return {
+    text: `
+      select ${CLAIM_SETTINGS}, set_config('idle_in_transaction_session_timeout', '${STALLED_CLAIMER_MS}', true),
+        set_config('lock_timeout', $2::text, true),
+        pg_advisory_xact_lock(${LOCK_SPACE}, $1::regclass::oid::int)::text,
+        set_config('lock_timeout', before, true)
+      from (select current_setting('lock_timeout') as before offset 0) s`,
+    values: [table.quoted(), String(waitMs)],
+  };
+}
+
+/** Any role that can connect can hold an advisory lock. The age of a transaction shows only for one's own roles. */
+export const keyedLock: KeyedLockStatements = {
+  holders: (table) => ({
+    text: `
+      select l.pid::text as holder, a.usename::text as role, a.application_name as application,
+        floor(extract(epoch from clock_timestamp() - a.xact_start) * 1000)::text as held_ms
+      from pg_locks l
+      left join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'advisory' and l.granted and l.classid = ${LOCK_SPACE} and l.objid = to_regclass($1)::oid
+        and l.objsubid = 2 and l.database = (select oid from pg_database where datname = current_database())
+      order by l.pid
+      limit 5`,
+    values: [table.quoted()],
+  }),
+  problemOf: ({ holder, role, application }, table) => ({
+    level: 'tuning',
+    problem: `session ${holder} (role ${JSON.stringify(role)}, application ${JSON.stringify(application)}) holds the advisory lock of keyed claims on ${table}: rows with a key wait`,
+    fix: `select pg_terminate_backend(${holder});`,
+  }),
+};
