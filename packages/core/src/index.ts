@@ -91,12 +91,13 @@ export { stateOf } from './outbox-row.js';
 export type { FirstFailure, OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
 export { OutboxSignals } from './outbox-signals.js';
 // Stores
-export type { OutboxStoreOptions, PurgeCut } from './outbox-store.js';
+export type { CancelResult, OutboxStoreOptions, PurgeCut, RequeueOptions } from './outbox-store.js';
 export {
   assertFilter,
   assertLimit,
   assertOlderThan,
   assertPurgeFilter,
+  assertRequeueOptions,
   notATransaction,
   OutboxStore,
   TransactionalOutboxStore,
@@ -119,6 +120,8 @@ export type {
   RetryPolicy,
 } from './retry-policy.js';
 export { backoffDelayMs } from './retry-policy.js';
+export type { PeekOptions, RowOrder } from './row-filter.js';
+export { orderOf, requeueFilter, statesOf } from './row-filter.js';
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js';
 export { topicMatcher } from './topic-pattern.js';
 export type { Uuidv7Options } from './uuidv7.js';

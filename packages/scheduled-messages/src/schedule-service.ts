@@ -1,6 +1,7 @@
 import {
   assertKnownOptions,
   assertLimit,
+  type CancelResult,
   EnqueuePipeline,
   nameToken,
   type OptionNames,
@@ -83,10 +84,14 @@ export class ScheduleService<Tx = unknown> {
   }
 
   /**
-   * Ends a schedule that is `scheduled` or `active`; gives whether it did. No try begins afterwards. One that runs may
-   * finish, but changes nothing any more, and its listeners see `event.signal` abort when the claim is next extended.
+   * Cancels a schedule that is `scheduled` or `active`. A retry that waits never runs.
+   *
+   * - `'cancelled'`: no worker holds it, so no try begins any more.
+   * - `'may-still-be-published'`: cancelled as well, but a worker holds it. Its listeners may be running, or start until
+   *   the worker next extends its claims; then `event.signal` aborts. What they do changes the schedule no more.
+   * - `false`: it had ended before, or there is no such schedule.
    */
-  async cancel(id: string): Promise<boolean> {
+  async cancel(id: string): Promise<CancelResult> {
     // The store would cancel any row: this is the way for schedules only.
     return (await this.get(id)) !== undefined && this.#store.cancel(id);
   }
@@ -98,8 +103,8 @@ export class ScheduleService<Tx = unknown> {
   }
 
   /**
-   * `scheduled` and `active` ones in the order they fall due, ended ones with the latest first; without a status, the
-   * latest scheduled first.
+   * `scheduled` and `active` ones in the order they fall due, ended ones with the latest first; without a status, by the
+   * time they ended or fall due, latest first.
    */
   async list(filter: ScheduleFilter = {}): Promise<ScheduledMessage[]> {
     assertKnownOptions('list', filter, FILTER_NAMES, 'INVALID_ARGUMENT');
