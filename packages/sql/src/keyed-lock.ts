@@ -11,7 +11,7 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 2_000;
 /** A claimer of ours that stalls is cut off before that. */
 export const STALLED_MS = 5_000;
-/** Who is met at every try for so long holds the lock, however young its transaction is. */
+/** After so long it is no accident: not where the same session is met at every try, nor where nobody knows whose it is. */
 const ALWAYS_MET_MS = 30_000;
 
 export interface KeyedLockOptions {
@@ -72,7 +72,7 @@ export class KeyedLock {
   async #reportStuck(cause: KeyedLockTimeout): Promise<void> {
     const { table, statements, report } = this.#options;
     const stuck = statements && (await this.#stuckHolders(statements));
-    if (stuck ? stuck.length === 0 : this.#now() - this.#heldUpSinceMs < STALLED_MS) return;
+    if (stuck ? stuck.length === 0 : this.#now() - this.#heldUpSinceMs < ALWAYS_MET_MS) return;
     this.#isReported = true;
     const details = stuck?.map((holder) => statements?.problemOf(holder, table)) ?? [];
     report(

@@ -89,6 +89,6 @@ function lockInside(work: () => SqlSteps): () => SqlSteps {
   const locked = `with lock_taken as materialized (select ${call}), due_window as materialized (`;
   const waits = 'from "outbox"\n        where (select count(*) from lock_taken) = 1 and ';
   const inside = replaced(replaced(claim, first, locked), 'from "outbox"\n        where ', waits);
-  const whole = { text: inside.text, values: [...claim.values, ...lock.values] };
+  const whole = { text: inside.text, values: [...claim.values, lock.values[0]] };
   return rewritten(work, (_statement, place) => (place === 0 ? NOTHING : whole));
 }
