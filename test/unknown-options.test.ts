@@ -191,9 +191,9 @@ describe('an unknown option is refused where it is written', () => {
   it('by a config file of the command line', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'outbox-config-'));
     try {
-      writeFileSync(join(folder, 'outbox.config.mjs'), 'export default { module: [] };');
+      writeFileSync(join(folder, 'outbox.config.mjs'), 'export default { modules: [], preference: [] };');
       await expect(loadConfig(folder)).rejects.toThrow(
-        "outbox.config.mjs: unknown option 'module': did you mean 'modules'?",
+        "outbox.config.mjs: unknown option 'preference': did you mean 'preferences'?",
       );
     } finally {
       rmSync(folder, { recursive: true });

@@ -30,9 +30,10 @@ async function evaluate(path: string, file: string): Promise<unknown> {
 
 function asConfig(exported: unknown, file: string): OutboxCliConfig {
   const config = exported as Partial<OutboxCliConfig> | null | undefined;
-  assertKnownOptions(file, config ?? {}, CONFIG_NAMES);
-  if (Array.isArray(config?.modules)) return { ...config, modules: config.modules };
-  throw new CommandError(
-    `${file} has no modules: write export default defineConfig({ modules: [OutboxModule.forRoot({ publisher }), …] })`,
-  );
+  if (!Array.isArray(config?.modules))
+    throw new CommandError(
+      `${file} has no modules: write export default defineConfig({ modules: [OutboxModule.forRoot({ publisher }), …] })`,
+    );
+  assertKnownOptions(file, config, CONFIG_NAMES);
+  return { ...config, modules: config.modules };
 }
