@@ -235,7 +235,7 @@ test('the application looks, cancels and purges; what is not a schedule stays', 
   expect(await schedules.get('event')).toBeUndefined();
   await shiftTimes(fixture, 31 * DAY_MS);
   expect(await schedules.purge()).toBe(1);
-  expect((await schedules.list()).map(({ id }) => id)).toEqual(['soon', 'late']);
+  expect((await schedules.list()).map(({ id }) => id)).toEqual(['late', 'soon']);
   expect(await store.count()).toMatchObject({ pending: 2, dead: 1 });
 });
 
