@@ -83,10 +83,11 @@ export { stateOf } from './outbox-row.js';
 export type { OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
 export { OutboxSignals } from './outbox-signals.js';
 // Stores
-export type { OutboxStoreOptions } from './outbox-store.js';
+export type { CancelResult, OutboxStoreOptions, RequeueOptions } from './outbox-store.js';
 export {
   assertLimit,
   assertOlderThan,
+  assertRequeueOptions,
   notATransaction,
   OutboxStore,
   TransactionalOutboxStore,
@@ -100,6 +101,8 @@ export { OutboxRoutes, routePublisher } from './publisher-routes.js';
 // Retries
 export type { BackoffFunction, BackoffOptions, Jitter, Random, RetryPolicy } from './retry-policy.js';
 export { backoffDelayMs } from './retry-policy.js';
+export type { PeekOptions, RowOrder } from './row-filter.js';
+export { orderOf, requeueFilter, statesOf } from './row-filter.js';
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js';
 export { topicMatcher } from './topic-pattern.js';
 export type { Uuidv7Options } from './uuidv7.js';

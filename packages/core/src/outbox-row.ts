@@ -102,6 +102,8 @@ export interface RowFilter {
   /** Part of `lastError`, compared exactly. */
   readonly error?: string;
   readonly reason?: DeadReason;
+  /** Leaves out rows that were cancelled. */
+  readonly exceptCancelled?: boolean;
   readonly createdAfter?: Date;
   readonly createdBefore?: Date;
   readonly deadAfter?: Date;

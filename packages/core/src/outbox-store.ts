@@ -8,16 +8,34 @@ import type {
   OutboxCounts,
   OutboxEntry,
   OutboxRow,
+  RetryOptions,
   RowFilter,
 } from './outbox-row.js';
 import type { Outcome } from './outcome.js';
-import { boundedDelayMs } from './retry-policy.js';
+import { assertRetryOptions, boundedDelayMs } from './retry-policy.js';
+import type { PeekOptions } from './row-filter.js';
 
 export interface OutboxStoreOptions {
   /** How long a claim lives unless it is extended. Default 5 minutes: the longest wait after a crash. */
   readonly claimTimeoutMs?: number;
   /** Default: a pipeline with no schemas and no interceptors. `OutboxModule` hands in the configured one. */
   readonly pipeline?: EnqueuePipeline;
+}
+
+/**
+ * What `cancel` did. Both texts are truthy: `if (await store.cancel(id))` asks whether the row is cancelled.
+ *
+ * - `'cancelled'`: no claim on the row was alive, so no dispatcher starts to publish it.
+ * - `'may-still-be-published'`: cancelled as well, but a dispatcher holds the row in a batch. It may be publishing it, or
+ *   start to until it next extends its claims. Whatever comes of it, the row stays `dead: cancelled`.
+ * - `false`: nothing changed. The row is dispatched or dead, or there is none.
+ */
+export type CancelResult = 'cancelled' | 'may-still-be-published' | false;
+
+/** How a row is requeued. */
+export interface RequeueOptions {
+  /** A new retry policy for the row. What is left out stays as the row has it. @default the row's own */
+  readonly retry?: RetryOptions | undefined;
 }
 
 const DEFAULT_CLAIM_TIMEOUT_MS = 5 * 60_000;
@@ -137,32 +155,47 @@ export abstract class OutboxStore {
     );
   }
 
-  /** Every row by its state. Reads as much as there is: for people and reports, not for a loop. */
-  abstract count(): Promise<OutboxCounts>;
+  /**
+   * Counts rows by state: all of them, or those that match. Reads as much as there is: for people and reports, not for a
+   * loop.
+   */
+  abstract count(filter?: RowFilter): Promise<OutboxCounts>;
 
   /** What waits, counted up to `atMost`: cheap enough to ask again and again. */
   abstract backlog(atMost?: number): Promise<OutboxBacklog>;
 
-  /** Read-only. Pending rows in the order they fall due; dispatched, dead or all rows with the latest first. */
-  abstract peek(filter: RowFilter, limit: number): Promise<OutboxRow[]>;
+  /**
+   * Lists rows without claiming them. Pending rows come in the order they fall due; dispatched and dead rows with the
+   * latest to end first; rows of all states by the time they ended or fall due, latest first. Rows that ended at the same
+   * moment come in any order where the limit cuts between them.
+   */
+  abstract peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]>;
 
   /**
-   * Makes a row pending and due, with its attempts forgotten and any claim on it void. A dispatched or dead row
-   * goes to the tail of its key. Unknown id: `ROW_NOT_FOUND`.
+   * Makes a row pending and due, with its attempts forgotten and any claim on it void; with `retry`, under a new policy.
+   * A dispatched or dead row goes to the tail of its key.
+   *
+   * @throws `ROW_NOT_FOUND` for an unknown id, `INVALID_RETRY_POLICY` for a policy that makes no sense.
    */
-  abstract requeue(id: string): Promise<void>;
+  abstract requeue(id: string, options?: RequeueOptions): Promise<void>;
 
   /**
-   * Requeues at most `limit` rows, oldest first; dead ones unless the filter names a state. Cancelled ones are left
-   * alone, unless the filter asks for that reason. Gives how many.
+   * Requeues at most `limit` rows, those that died first before others; dead ones unless the filter names a state.
+   * Cancelled ones are left alone, unless the filter asks for that reason. Rows requeued by one call keep the order of
+   * their key. Returns how many.
+   *
+   * @throws `INVALID_RETRY_POLICY` for a policy that makes no sense.
    */
-  abstract requeueWhere(filter: RowFilter, limit: number): Promise<number>;
+  abstract requeueWhere(filter: RowFilter, limit: number, options?: RequeueOptions): Promise<number>;
 
   /** Deletes dead rows for good; others stay. Gives how many. */
   abstract discard(ids: readonly string[]): Promise<number>;
 
-  /** Makes a pending row `dead: cancelled`. A publish in flight may finish, but its ack changes nothing. */
-  abstract cancel(id: string): Promise<boolean>;
+  /**
+   * Makes a pending row `dead: cancelled` and voids a claim on it. Returns whether it did, and whether somebody who holds
+   * the row may still publish it.
+   */
+  abstract cancel(id: string): Promise<CancelResult>;
 
   /** Deletes dispatched rows that are older, page by page; of one topic, if it is named. An age is by the database's clock. */
   abstract purgeDispatched(
@@ -246,4 +279,9 @@ export function assertOlderThan(olderThan: Date | { readonly ageMs: number }): v
 export function assertLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1) return;
   throw new OutboxError('INVALID_ARGUMENT', `limit must be a whole number from 1, got ${String(limit)}`);
+}
+
+/** For stores: refuses bad options of `requeue` or `requeueWhere`, before anything is sent. */
+export function assertRequeueOptions({ retry }: RequeueOptions): void {
+  if (retry !== undefined) assertRetryOptions(retry, 'requeue');
 }

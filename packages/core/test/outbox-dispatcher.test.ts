@@ -633,6 +633,20 @@ describe('the claim of a batch', () => {
     expect(publisher.started).toEqual(['x1']);
   });
 
+  test('a row cancelled before it started is not published after the next heartbeat', async () => {
+    const { store, dispatcher, clock, row } = openOutbox({ claimTimeoutMs });
+    await store.enqueue(entries('x1', 'x2'));
+    const publisher = new ManualPublisher();
+    const dispatching = dispatcher(publisher).dispatchPending();
+    await clock.idle();
+    expect(await store.cancel('x2')).toBe('may-still-be-published');
+    await clock.advance(20_000);
+    publisher.succeed('x1');
+    expect(await dispatching).toMatchObject({ dispatched: 1, fenced: 1 });
+    expect(publisher.started).toEqual(['x1']);
+    expect(await row('x2')).toMatchObject({ deadReason: 'cancelled' });
+  });
+
   test('a row lost before it started holds back its key', async () => {
     const { store, dispatcher, clock, row } = openOutbox({ claimTimeoutMs });
     await store.enqueue(entries('x1', 'A1', 'A2'));

@@ -1,4 +1,12 @@
-import type { NewRow, OutboxState, Outcome, RowFilter, SchemaProblem } from '@postcommit/core';
+import type {
+  NewRow,
+  OutboxState,
+  Outcome,
+  RetryOptions,
+  RowFilter,
+  RowOrder,
+  SchemaProblem,
+} from '@postcommit/core';
 import type { SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
 import type { TableName, TableOptions } from './table-name.js';
 
@@ -41,6 +49,9 @@ export function extendBeforeMs(timeoutMs: number): number {
 
 /** The states that rows stay in until they are deleted. */
 export type EndState = Exclude<OutboxState, 'pending'>;
+
+/** A filter that names a state. */
+export type StateFilter = RowFilter & { readonly state: OutboxState };
 
 /** The outcomes that need more than an id. */
 export type UnpublishedOutcome = Exclude<Outcome, { kind: 'dispatched' }>;
@@ -91,13 +102,17 @@ export interface SqlDialect {
   /** Of these outcomes, those that an earlier settle under the same token recorded. */
   findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement;
   extendClaim(table: TableName, token: string, ids: readonly string[], timeoutMs: number): SqlWork;
-  count(table: TableName): SqlStatement;
+  /** One record with the number of rows in each state. */
+  count(table: TableName, filter?: RowFilter): SqlStatement;
   /** One record with `pending` and `due`, counted up to `atMost` where given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
-  peek(table: TableName, filter: RowFilter, limit: number): SqlStatement;
-  requeue(table: TableName, id: string): SqlWork;
-  requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlWork;
+  /** Reads no more than `limit` matching rows of each state, in the order of an index. */
+  peek(table: TableName, filter: RowFilter, limit: number, order?: RowOrder): SqlStatement;
+  requeue(table: TableName, id: string, retry?: RetryOptions): SqlWork;
+  /** Requeues rows of the one state that the filter names, oldest first. */
+  requeueWhere(table: TableName, filter: StateFilter, limit: number, retry?: RetryOptions): SqlWork;
   discard(table: TableName, ids: readonly string[]): SqlWork;
+  /** A record means: it was pending. `was_claimed` says whether a claim on it was alive. */
   cancel(table: TableName, id: string): SqlWork;
   /** Deletes one page of rows in this state; one record with `deleted`. Repeated until a page is not full. */
   purgePage(

@@ -1,6 +1,8 @@
 import {
   assertLimit,
   assertOlderThan,
+  assertRequeueOptions,
+  type CancelResult,
   type Clock,
   createUuidv7,
   type NewRow,
@@ -10,7 +12,11 @@ import {
   type OutboxRow,
   type OutboxStoreOptions,
   type Outcome,
+  orderOf,
+  type PeekOptions,
+  type RequeueOptions,
   type RowFilter,
+  requeueFilter,
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import { AnswerWatch } from './answer-watch.js';
@@ -118,8 +124,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     );
   }
 
-  async count(): Promise<OutboxCounts> {
-    const [record] = await this.#run(this.#dialect.count(this.#table));
+  async count(filter?: RowFilter): Promise<OutboxCounts> {
+    const [record] = await this.#run(this.#dialect.count(this.#table, filter));
     const { pending = 0, dispatched = 0, dead = 0 } = record as Record<string, number>;
     return { pending, dispatched, dead, total: pending + dispatched + dead };
   }
@@ -135,21 +141,23 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     };
   }
 
-  async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
+  async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
     assertLimit(limit);
-    return (await this.#run(this.#dialect.peek(this.#table, filter, limit))).map((record) =>
-      toOutboxRow(record),
-    );
+    const records = await this.#run(this.#dialect.peek(this.#table, filter, limit, orderOf(filter, options)));
+    return records.map((record) => toOutboxRow(record));
   }
 
-  async requeue(id: string): Promise<void> {
-    const found = await this.#run(this.#dialect.requeue(this.#table, id));
+  async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
+    assertRequeueOptions(options);
+    const found = await this.#run(this.#dialect.requeue(this.#table, id, options.retry));
     if (found.length === 0) throw new OutboxError('ROW_NOT_FOUND', `no row with id '${id}'`);
   }
 
-  async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+  async requeueWhere(filter: RowFilter, limit: number, options: RequeueOptions = {}): Promise<number> {
     assertLimit(limit);
-    return (await this.#run(this.#dialect.requeueWhere(this.#table, filter, limit))).length;
+    assertRequeueOptions(options);
+    const work = this.#dialect.requeueWhere(this.#table, requeueFilter(filter), limit, options.retry);
+    return (await this.#run(work)).length;
   }
 
   async discard(ids: readonly string[]): Promise<number> {
@@ -157,8 +165,10 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return (await this.#run(this.#dialect.discard(this.#table, ids))).length;
   }
 
-  async cancel(id: string): Promise<boolean> {
-    return (await this.#run(this.#dialect.cancel(this.#table, id))).length > 0;
+  async cancel(id: string): Promise<CancelResult> {
+    const [cancelled] = await this.#run(this.#dialect.cancel(this.#table, id));
+    if (!cancelled) return false;
+    return cancelled.was_claimed ? 'may-still-be-published' : 'cancelled';
   }
 
   purgeDispatched(

@@ -374,4 +374,41 @@ describeOnDatabases((fixture) => {
       expect((await claim(bob)).ids).toEqual(['m1']);
     });
   });
+
+  describe('a cancel that waits for a row', () => {
+    it('that is being claimed says that it may still be published', async () => {
+      await enqueue(['m1']);
+      await alice.begin();
+      await alice.run(dialect.claimUnkeyed(table, claimOf()));
+      const cancelled = operator.run(dialect.cancel(table, 'm1'));
+      await untilBlocked(operator);
+      await alice.commit();
+      expect(await cancelled).toEqual([{ id: 'm1', was_claimed: true }]);
+    });
+
+    it('that is being dispatched changes nothing', async () => {
+      await enqueue(['m1', 'k']);
+      const inFlight = await claim(alice);
+      await alice.begin();
+      await dispatched(alice, inFlight, ['m1']);
+      const cancelled = operator.run(dialect.cancel(table, 'm1'));
+      await untilBlocked(operator);
+      await alice.commit();
+      expect(await cancelled).toEqual([]);
+    });
+  });
+
+  it('of two operators who requeue the same rows at once, one does', async () => {
+    await enqueue(['m1', 'k'], ['m2', 'k']);
+    const dead = { kind: 'dead', error: 'no', reason: 'permanent' } as const;
+    const outcomes = ['m1', 'm2'].map((id) => ({ id, ...dead }));
+    await operator.run(dialect.settleUnpublished(table, undefined, outcomes));
+    await alice.begin();
+    expect(await alice.run(dialect.requeueWhere(table, { state: 'dead' }, 10))).toHaveLength(2);
+    const second = operator.run(dialect.requeueWhere(table, { state: 'dead' }, 10));
+    await untilBlocked(operator);
+    await alice.commit();
+    expect(await second).toEqual([]);
+    expect((await claim(bob)).ids).toEqual(['m1', 'm2']);
+  });
 });

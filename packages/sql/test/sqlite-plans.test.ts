@@ -36,7 +36,6 @@ function plansOf(work: SqlWork): string[] {
 const ids = ['r1', 'r2'];
 const after = { availableAt: '0', seq: '0' };
 
-/** Not among them: a look at all rows, and at those of a topic, which no index knows. */
 const bounded: Record<string, SqlWork> = {
   'a claim without keys': sqlite.claimUnkeyed(TABLE, claimOf()),
   'a claim with keys': sqlite.claimKeyed(TABLE, claimOf()),
@@ -50,11 +49,13 @@ const bounded: Record<string, SqlWork> = {
   'a look for receipts': sqlite.findReceipts(TABLE, 'token', [{ id: 'r1', kind: 'dispatched' }]),
   counts: sqlite.count(TABLE),
   'the backlog': sqlite.backlog(TABLE, undefined),
+  'a look at all rows': sqlite.peek(TABLE, {}, 10),
+  'a look at the rows of a topic': sqlite.peek(TABLE, { topic: 't' }, 10),
   'a look at pending rows': sqlite.peek(TABLE, { state: 'pending' }, 10),
   'a look at dead rows': sqlite.peek(TABLE, { state: 'dead' }, 10),
   'a look at dispatched rows': sqlite.peek(TABLE, { state: 'dispatched' }, 10),
   'a requeued row': sqlite.requeue(TABLE, 'r1'),
-  'requeued dead rows': sqlite.requeueWhere(TABLE, { topic: 't' }, 10),
+  'requeued dead rows': sqlite.requeueWhere(TABLE, { state: 'dead', topic: 't' }, 10),
   'a cancelled row': sqlite.cancel(TABLE, 'r1'),
   'a purged page': sqlite.purgePage(TABLE, 'dispatched', { ageMs: 1 }, 10),
   'a purged page of a topic': sqlite.purgePage(TABLE, 'dead', new Date(0), 10, 't'),
@@ -65,6 +66,18 @@ it.each(Object.entries(bounded))('%s never reads the whole table', (_name, work)
   const plans = plansOf(work);
   expect(plans.length).toBeGreaterThan(0);
   expect(plans.filter((line) => /^SCAN (outbox\w*|o|c|h)$/.test(line))).toEqual([]);
+});
+
+it.each([
+  ['a look at all rows', sqlite.peek(TABLE, {}, 10)],
+  ['a look at dead rows of a topic', sqlite.peek(TABLE, { state: 'dead', topic: 't' }, 10)],
+  ['requeued dead rows', sqlite.requeueWhere(TABLE, { state: 'dead', topic: 't' }, 10)],
+])('%s reads each state in the order of its index, and sorts only what the limit leaves', (_name, work) => {
+  const plans = plansOf(work);
+  expect(plans).toContainEqual(expect.stringMatching(/outbox USING INDEX outbox_dead\b/));
+  // A sort is listed behind what it sorts.
+  const sorted = plans.filter((_line, index) => /^USE TEMP B-TREE/.test(plans[index + 1] ?? ''));
+  expect(sorted.filter((line) => /\boutbox\b/.test(line))).toEqual([]);
 });
 
 it('the rows of a key are found by the index, key by key', () => {

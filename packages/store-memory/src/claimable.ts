@@ -55,7 +55,8 @@ function isDue(row: MemoryRow, nowMs: number): boolean {
   return row.availableAt <= nowMs;
 }
 
-function isLive(row: MemoryRow, nowMs: number): boolean {
+/** Whether somebody holds the row. */
+export function isLive(row: MemoryRow, nowMs: number): boolean {
   return row.claimedUntil !== undefined && row.claimedUntil > nowMs;
 }
 

@@ -1,7 +1,9 @@
 import {
   assertLimit,
   assertOlderThan,
+  assertRequeueOptions,
   attemptsOf,
+  type CancelResult,
   createUuidv7,
   EnqueuePipeline,
   type NewRow,
@@ -13,12 +15,18 @@ import {
   type OutboxRow,
   type OutboxStoreOptions,
   type Outcome,
+  orderOf,
+  type PeekOptions,
   type Random,
+  type RequeueOptions,
+  type RetryOptions,
   type RowFilter,
+  type RowOrder,
+  requeueFilter,
   stateOf,
   TransactionalOutboxStore,
 } from '@postcommit/core';
-import { claimable } from './claimable.js';
+import { claimable, isLive } from './claimable.js';
 import { isPending, type MemoryRow, matches, toOutboxRow } from './memory-row.js';
 import { MemoryTable } from './memory-table.js';
 import { MemoryTransaction } from './memory-transaction.js';
@@ -98,9 +106,9 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     return ours;
   }
 
-  async count(): Promise<OutboxCounts> {
+  async count(filter: RowFilter = {}): Promise<OutboxCounts> {
     const counts = { pending: 0, dispatched: 0, dead: 0, total: 0 };
-    for (const row of this.#table.rows()) {
+    for (const row of this.#matching(filter)) {
       counts[stateOf(toOutboxRow(row))] += 1;
       counts.total += 1;
     }
@@ -120,24 +128,23 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     };
   }
 
-  async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
+  async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
     assertLimit(limit);
-    return this.#matching(filter).sort(peekOrder(filter)).slice(0, limit).map(toOutboxRow);
+    return this.#page(filter, limit, orderOf(filter, options)).map(toOutboxRow);
   }
 
-  async requeue(id: string): Promise<void> {
+  async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
+    assertRequeueOptions(options);
     const row = this.#table.get(id);
     if (!row) throw new OutboxError('ROW_NOT_FOUND', `no row with id '${id}'`);
-    this.#requeueRow(row);
+    this.#requeueRow(row, options.retry);
   }
 
-  async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+  async requeueWhere(filter: RowFilter, limit: number, options: RequeueOptions = {}): Promise<number> {
     assertLimit(limit);
-    const rows = this.#matching({ state: 'dead', ...filter })
-      .filter(({ deadReason }) => deadReason !== 'cancelled' || filter.reason === 'cancelled')
-      .sort((a, b) => a.seq - b.seq)
-      .slice(0, limit);
-    for (const row of rows) this.#requeueRow(row);
+    assertRequeueOptions(options);
+    const rows = this.#page(requeueFilter(filter), limit, 'oldest').sort((a, b) => a.seq - b.seq);
+    for (const row of rows) this.#requeueRow(row, options.retry);
     return rows.length;
   }
 
@@ -147,13 +154,14 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     return dead.length;
   }
 
-  async cancel(id: string): Promise<boolean> {
+  async cancel(id: string): Promise<CancelResult> {
     const row = this.#table.get(id);
     if (!row || !isPending(row)) return false;
+    const wasHeld = isLive(row, this.#table.now());
     row.deadAt = this.#table.now();
     row.deadReason = 'cancelled';
     endClaim(row);
-    return true;
+    return wasHeld ? 'may-still-be-published' : 'cancelled';
   }
 
   purgeDispatched(
@@ -232,7 +240,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     return old.length;
   }
 
-  #requeueRow(row: MemoryRow): void {
+  #requeueRow(row: MemoryRow, { maxAttempts, backoff }: RetryOptions = {}): void {
     // What is still pending keeps its place; what comes back from the end goes to the tail of its key.
     if (!isPending(row)) row.seq = this.#table.nextSeq();
     endClaim(row);
@@ -243,6 +251,15 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     row.attempts = 0;
     row.retakes = 0;
     row.availableAt = this.#table.now();
+    if (maxAttempts !== undefined) row.maxAttempts = maxAttempts;
+    if (backoff !== undefined) row.backoff = { ...backoff };
+  }
+
+  #page(filter: RowFilter, limit: number, order: RowOrder): MemoryRow[] {
+    const sign = order === 'oldest' ? 1 : -1;
+    return this.#matching(filter)
+      .sort((a, b) => sign * (timeOf(a) - timeOf(b) || a.seq - b.seq))
+      .slice(0, limit);
   }
 
   #matching(filter: RowFilter): MemoryRow[] {
@@ -259,15 +276,7 @@ function endClaim(row: MemoryRow): void {
   row.claimedUntil = undefined;
 }
 
-function peekOrder({ state }: RowFilter): (a: MemoryRow, b: MemoryRow) => number {
-  switch (state) {
-    case 'pending':
-      return (a, b) => a.availableAt - b.availableAt || a.seq - b.seq;
-    case 'dispatched':
-      return (a, b) => (b.dispatchedAt ?? 0) - (a.dispatchedAt ?? 0) || b.seq - a.seq;
-    case 'dead':
-      return (a, b) => (b.deadAt ?? 0) - (a.deadAt ?? 0) || b.seq - a.seq;
-    default:
-      return (a, b) => b.seq - a.seq;
-  }
+/** When it ended, or falls due. */
+function timeOf(row: MemoryRow): number {
+  return row.dispatchedAt ?? row.deadAt ?? row.availableAt;
 }

@@ -17,8 +17,8 @@ export interface MemoryRow {
   readonly key: string | undefined;
   readonly headers: OutboxHeaders;
   readonly createdAt: number;
-  readonly maxAttempts: number | undefined;
-  readonly backoff: BackoffOptions | undefined;
+  maxAttempts: number | undefined;
+  backoff: BackoffOptions | undefined;
   /** The order of enqueuing. */
   seq: number;
   availableAt: number;
@@ -85,6 +85,7 @@ export function matches(row: MemoryRow, filter: RowFilter): boolean {
     (filter.key === undefined || row.key === filter.key) &&
     (filter.error === undefined || (row.lastError?.includes(filter.error) ?? false)) &&
     (filter.reason === undefined || row.deadReason === filter.reason) &&
+    !(filter.exceptCancelled && row.deadReason === 'cancelled') &&
     isWithin(outboxRow.createdAt, filter.createdAfter, filter.createdBefore) &&
     isWithin(outboxRow.deadAt, filter.deadAfter, filter.deadBefore)
   );

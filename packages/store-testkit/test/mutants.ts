@@ -1,4 +1,14 @@
-import type { NewRow, OutboxBacklog, OutboxRow, Outcome } from '@postcommit/core';
+import type {
+  CancelResult,
+  NewRow,
+  OutboxBacklog,
+  OutboxCounts,
+  OutboxRow,
+  Outcome,
+  PeekOptions,
+  RequeueOptions,
+  RowFilter,
+} from '@postcommit/core';
 import {
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
@@ -284,11 +294,30 @@ export const mutants: readonly Mutant[] = [
     'cancels without fencing the claim',
     'cancelling makes a pending row dead and fences its claim',
     class extends BrokenStore {
-      override async cancel(id: string): Promise<boolean> {
+      override async cancel(id: string): Promise<CancelResult> {
         const row = this.table.get(id);
         if (!row || row.dispatchedAt !== undefined || row.deadAt !== undefined) return false;
         Object.assign(row, { lastError: 'cancelled' });
-        return true;
+        return 'cancelled';
+      }
+    },
+  ),
+  mutant(
+    'says cancelled although a claim on the row is alive',
+    'cancelling says whether a live claim may still publish the row',
+    class extends BrokenStore {
+      override async cancel(id: string): Promise<CancelResult> {
+        return (await super.cancel(id)) && 'cancelled';
+      }
+    },
+  ),
+  mutant(
+    'takes an expired claim for one that may still publish',
+    'cancelling says whether a live claim may still publish the row',
+    class extends BrokenStore {
+      override async cancel(id: string): Promise<CancelResult> {
+        const isClaimed = this.table.get(id)?.claimToken !== undefined;
+        return (await super.cancel(id)) && (isClaimed ? 'may-still-be-published' : 'cancelled');
       }
     },
   ),
@@ -351,6 +380,57 @@ export const mutants: readonly Mutant[] = [
         const attempts = this.table.get(id)?.attempts;
         await super.requeue(id);
         Object.assign(this.table.get(id) ?? {}, { attempts });
+      }
+    },
+  ),
+  mutant(
+    'forgets the rest of a policy when a row is requeued with a part of one',
+    'a row can be requeued with another policy; what is left out stays',
+    class extends BrokenStore {
+      override async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
+        await super.requeue(id, options);
+        const { maxAttempts, backoff } = options.retry ?? {};
+        if (options.retry) Object.assign(this.table.get(id) ?? {}, { maxAttempts, backoff });
+      }
+    },
+  ),
+  mutant(
+    'requeues by filter and ignores the policy',
+    'a filter requeues with another policy',
+    class extends BrokenStore {
+      override requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+        return super.requeueWhere(filter, limit);
+      }
+    },
+  ),
+  mutant(
+    'requeues what died last first',
+    'a filter requeues those that died first and no more than the limit',
+    class extends BrokenStore {
+      override async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+        const rows = await this.peek({ state: 'dead', ...filter }, limit);
+        for (const { id } of rows) await this.requeue(id);
+        return rows.length;
+      }
+    },
+  ),
+  mutant(
+    'counts all rows, whatever the filter',
+    'counts can be of the rows that match',
+    class extends BrokenStore {
+      override count(): Promise<OutboxCounts> {
+        return super.count();
+      }
+    },
+  ),
+  mutant(
+    'lists all rows in the order they were enqueued',
+    'rows of all states are listed by the time they ended or fall due, latest first',
+    class extends BrokenStore {
+      override async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
+        const rows = await super.peek(filter, limit, options);
+        const seqOf = ({ id }: OutboxRow): number => this.table.get(id)?.seq ?? 0;
+        return filter.state ? rows : rows.sort((a, b) => seqOf(b) - seqOf(a));
       }
     },
   ),

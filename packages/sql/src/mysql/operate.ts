@@ -1,5 +1,5 @@
-import type { RowFilter } from '@postcommit/core';
-import type { EndState } from '../dialect.js';
+import type { OutboxState, RetryOptions } from '@postcommit/core';
+import type { EndState, StateFilter } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { isTrue, lockById } from './claim.js';
@@ -8,14 +8,13 @@ import {
   byPrimaryKey,
   END_CLAIM,
   idRecords,
-  inOrder,
   list,
   NOW,
   PENDING,
   seqsOf,
   utcText,
 } from './columns.js';
-import { conditions } from './inspect.js';
+import { conditions, pageOf } from './page.js';
 
 const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
@@ -24,37 +23,47 @@ const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, la
  * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one.
  * The row is locked first: whoever settles it meanwhile decides which of the two it is.
  */
-export function requeue(table: TableName, id: string): () => SqlSteps {
+export function requeue(table: TableName, id: string, retry: RetryOptions = {}): () => SqlSteps {
   return function* () {
     const found = yield lockForRequeue(byIndex(table, '_id'), 'id = ?', [id]);
     if (found.length === 0) return [];
-    yield isTrue(found[0]?.waiting) ? startAnew(table, found) : comeBack(table, found);
+    yield isTrue(found[0]?.waiting) ? startAnew(table, found, retry) : comeBack(table, found, retry);
     return idRecords(found);
   };
 }
 
-/** Oldest first, one after another, so that a key comes back in its old order. Found first, then locked one by one. */
-export function requeueWhere(table: TableName, filter: RowFilter, limit: number): () => SqlSteps {
-  const { where: matching, values } = conditions({ state: 'dead', ...filter });
-  // Cancelled is the end, unless somebody asks for just that.
-  const where = filter.reason === undefined ? `${matching} and not (dead_reason <=> 'cancelled')` : matching;
+/**
+ * Those that ended first, one after another by `seq`, so that a key comes back in its old order. Found first, then
+ * locked one by one, if they still match.
+ */
+export function requeueWhere(
+  table: TableName,
+  filter: StateFilter,
+  limit: number,
+  retry: RetryOptions = {},
+): () => SqlSteps {
+  const { and, values } = conditions(filter);
   return function* () {
-    const matches = yield {
-      text: `select seq + 0e0 as seq from ${table} where ${where} order by ${inOrder(table, 'seq')} limit ?`,
-      values: [...values, limit],
-    };
+    const matches = yield pageOf(table, filter, limit, 'oldest', 'seq + 0e0 as seq');
     if (matches.length === 0) return [];
-    const found = yield lockForRequeue(byPrimaryKey(table), `seq in (${list(matches)}) and ${where}`, [
-      ...seqsOf(matches),
-      ...values,
-    ]);
+    const found = yield lockForRequeue(
+      byPrimaryKey(table),
+      `seq in (${list(matches)}) and ${STATE[filter.state]}${and}`,
+      [...seqsOf(matches), ...values],
+    );
     const waiting = found.filter((row) => isTrue(row.waiting));
     const ended = found.filter((row) => !isTrue(row.waiting));
-    if (waiting.length > 0) yield startAnew(table, waiting);
-    if (ended.length > 0) yield comeBack(table, ended);
+    if (waiting.length > 0) yield startAnew(table, waiting, retry);
+    if (ended.length > 0) yield comeBack(table, ended, retry);
     return idRecords(found);
   };
 }
+
+const STATE: Readonly<Record<OutboxState, string>> = {
+  pending: PENDING,
+  dispatched: 'dispatched_at is not null',
+  dead: 'dead_at is not null',
+};
 
 function lockForRequeue(from: string, where: string, values: readonly unknown[]): SqlStatement {
   return {
@@ -63,24 +72,35 @@ function lockForRequeue(from: string, where: string, values: readonly unknown[])
   };
 }
 
-function startAnew(table: TableName, rows: readonly SqlRecord[]): SqlStatement {
+/** The columns of a new policy. Parts that were left out stay as the row has them. */
+function newPolicy({ maxAttempts, backoff }: RetryOptions): ReadonlyMap<string, unknown> {
+  const given = new Map<string, unknown>();
+  if (maxAttempts !== undefined) given.set('max_attempts', maxAttempts);
+  if (backoff !== undefined) given.set('backoff', JSON.stringify(backoff));
+  return given;
+}
+
+function startAnew(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
+  const policy = newPolicy(retry);
+  const set = [START_ANEW, ...[...policy.keys()].map((column) => `${column} = ?`)].join(', ');
   return {
-    text: `update ${byPrimaryKey(table)} set ${START_ANEW} where seq in (${list(rows)})`,
-    values: seqsOf(rows),
+    text: `update ${byPrimaryKey(table)} set ${set} where seq in (${list(rows)})`,
+    values: [...policy.values(), ...seqsOf(rows)],
   };
 }
 
 /** Stored again under its id: only an insert gets the next `seq` of the table. */
-function comeBack(table: TableName, rows: readonly SqlRecord[]): SqlStatement {
-  const kept = 'id, topic, payload, `key`, headers, created_at, max_attempts, backoff';
+function comeBack(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
+  const policy = newPolicy(retry);
+  const kept = ['id', 'topic', 'payload', '`key`', 'headers', 'created_at', 'max_attempts', 'backoff'];
   return {
     text: `
-      replace into ${table} (${kept}, available_at)
-      select ${kept}, ${NOW}
+      replace into ${table} (${kept.join(', ')}, available_at)
+      select ${kept.map((column) => (policy.has(column) ? '?' : column)).join(', ')}, ${NOW}
       from ${table}
       where seq in (${list(rows)})
       order by seq`,
-    values: seqsOf(rows),
+    values: [...policy.values(), ...seqsOf(rows)],
   };
 }
 

@@ -2,8 +2,18 @@ import { attemptsOf, type Outcome } from '@postcommit/core';
 import type { UnpublishedOutcome } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { lockById } from './claim.js';
-import { byPrimaryKey, END_CLAIM, idRecords, list, NOW, nowPlusMs, PENDING, seqsOf } from './columns.js';
+import { isTrue, lockById } from './claim.js';
+import {
+  byIndex,
+  byPrimaryKey,
+  END_CLAIM,
+  idRecords,
+  list,
+  NOW,
+  nowPlusMs,
+  PENDING,
+  seqsOf,
+} from './columns.js';
 
 /** An UPDATE does not tell which rows it changed: they are locked first, and those are the ones. */
 export function settleDispatched(
@@ -92,14 +102,19 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
 
 export function cancel(table: TableName, id: string): () => SqlSteps {
   return function* () {
-    const found = yield lockById(table, [id], PENDING);
-    if (found.length === 0) return [];
-    yield {
+    const [found] = yield {
       text: `
-        update ${byPrimaryKey(table)} set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM}
-        where seq in (${list(found)})`,
-      values: seqsOf(found),
+        select seq + 0e0 as seq, claimed_until > ${NOW} as was_claimed
+        from ${byIndex(table, '_id')}
+        where id = ? and ${PENDING}
+        for update`,
+      values: [id],
     };
-    return idRecords(found);
+    if (!found) return [];
+    yield {
+      text: `update ${byPrimaryKey(table)} set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM} where seq = ?`,
+      values: [found.seq],
+    };
+    return [{ id, was_claimed: isTrue(found.was_claimed) }];
   };
 }

@@ -1,30 +1,28 @@
-import type { OutboxState, RowFilter } from '@postcommit/core';
+import { type OutboxState, orderOf, type RowFilter, type RowOrder, statesOf } from '@postcommit/core';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { ALL_PENDING, NOW, PENDING, rowColumns } from './columns.js';
+import { conditions, listOrder, pageOf } from './page.js';
 
-const STATE: Readonly<Record<OutboxState, string>> = {
+export const STATE: Readonly<Record<OutboxState, string>> = {
   pending: ALL_PENDING,
   dispatched: 'dispatched_at is not null',
   dead: 'dead_at is not null',
 };
 
-const PEEK_ORDER: Readonly<Record<OutboxState | 'any', string>> = {
-  pending: 'available_at, seq',
-  dispatched: 'dispatched_at desc, seq desc',
-  dead: 'dead_at desc, seq desc',
-  any: 'seq desc',
-};
-
 /** Each count reads the partial indexes that hold its rows. */
-export function count(table: TableName): SqlStatement {
+export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
+  const { and, values } = conditions(filter);
+  const states = statesOf(filter);
+  const rows = (state: OutboxState): string =>
+    states.includes(state) ? `(select count(*) from ${table} where ${STATE[state]}${and})` : '0';
   return {
     text: `
       select
-        (select count(*) from ${table} where ${STATE.pending})::float8 as pending,
-        (select count(*) from ${table} where ${STATE.dispatched})::float8 as dispatched,
-        (select count(*) from ${table} where ${STATE.dead})::float8 as dead`,
-    values: [],
+        ${rows('pending')}::float8 as pending,
+        ${rows('dispatched')}::float8 as dispatched,
+        ${rows('dead')}::float8 as dead`,
+    values: states.length === 0 ? [] : values,
   };
 }
 
@@ -50,42 +48,12 @@ export function backlog(table: TableName, atMost: number | undefined): SqlStatem
   };
 }
 
-export function peek(table: TableName, filter: RowFilter, limit: number): SqlStatement {
-  const { where, values } = conditions(filter);
-  return {
-    text: `
-      select ${rowColumns('o')}
-      from ${table} as o
-      where ${where}
-      order by ${orderOf(filter)}
-      limit $${values.length + 1}::int`,
-    values: [...values, limit],
-  };
-}
-
-function orderOf({ state }: RowFilter): string {
-  return PEEK_ORDER[state ?? 'any'].replaceAll(/\b(available_at|dispatched_at|dead_at|seq)\b/g, 'o.$1');
-}
-
-/** The filter as a condition; values are parameters, numbered from 1. */
-export function conditions(filter: RowFilter): { where: string; values: unknown[] } {
-  const values: unknown[] = [];
-  const parts = filter.state === undefined ? [] : [STATE[filter.state]];
-  const add = (value: unknown, condition: (parameter: string) => string): void => {
-    if (value === undefined) return;
-    values.push(value instanceof Date ? value.toISOString() : value);
-    parts.push(condition(`$${values.length}`));
-  };
-  add(filter.id, (value) => `id = ${value}`);
-  add(filter.topic, (value) => `topic = ${value}`);
-  add(filter.key, (value) => `key = ${value}`);
-  // Not LIKE: the characters % and _ of an error text mean themselves.
-  add(filter.error, (value) => `position(${value}::text in last_error) > 0`);
-  add(filter.reason, (value) => `dead_reason = ${value}`);
-  // A Date has milliseconds, the database microseconds: compare what the caller could see.
-  add(filter.createdAfter, (value) => `date_trunc('milliseconds', created_at) >= ${value}::timestamptz`);
-  add(filter.createdBefore, (value) => `date_trunc('milliseconds', created_at) < ${value}::timestamptz`);
-  add(filter.deadAfter, (value) => `date_trunc('milliseconds', dead_at) >= ${value}::timestamptz`);
-  add(filter.deadBefore, (value) => `date_trunc('milliseconds', dead_at) < ${value}::timestamptz`);
-  return { where: parts.length === 0 ? 'true' : parts.join(' and '), values };
+export function peek(
+  table: TableName,
+  filter: RowFilter,
+  limit: number,
+  order: RowOrder = orderOf(filter),
+): SqlStatement {
+  const { text, values } = pageOf(table, filter, limit, order);
+  return { text: `select ${rowColumns('o')} from (${text}) as o order by ${listOrder(order)}`, values };
 }

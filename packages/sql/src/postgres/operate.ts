@@ -1,53 +1,79 @@
-import type { RowFilter } from '@postcommit/core';
-import type { EndState } from '../dialect.js';
+import type { RetryOptions } from '@postcommit/core';
+import type { EndState, StateFilter } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { END_CLAIM, NOW, PENDING } from './columns.js';
-import { conditions } from './inspect.js';
+import { STATE } from './inspect.js';
+import { conditions, pageOf } from './page.js';
 
 const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
+
+/** Parts of a policy that were left out stay as the row has them. Parameters are numbered from `first`. */
+function newPolicy(
+  { maxAttempts, backoff }: RetryOptions,
+  first: number,
+): { set: string; values: unknown[] } {
+  const values: unknown[] = [];
+  let set = '';
+  if (maxAttempts !== undefined) set += `, max_attempts = $${first - 1 + values.push(maxAttempts)}::int`;
+  if (backoff !== undefined) set += `, backoff = $${first - 1 + values.push(JSON.stringify(backoff))}::jsonb`;
+  return { set, values };
+}
 
 /**
  * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one.
  * The row is locked first: whoever settles it meanwhile decides which of the two it is.
  */
-export function requeue(table: TableName, id: string): SqlStatement {
+export function requeue(table: TableName, id: string, retry: RetryOptions = {}): SqlStatement {
+  const policy = newPolicy(retry, 2);
+  const startAnew = `update ${table} as o set ${START_ANEW}${policy.set}`;
   return {
     text: `
       with found as materialized (
         select id, ${PENDING} as waiting from ${table} where id = $1 for update
       ), waiting as (
-        update ${table} as o set ${START_ANEW} from found f where o.id = f.id and f.waiting returning o.id
+        ${startAnew} from found f where o.id = f.id and f.waiting returning o.id
       ), ended as (
-        update ${table} as o set ${START_ANEW}, seq = default from found f where o.id = f.id and not f.waiting returning o.id
+        ${startAnew}, seq = default from found f where o.id = f.id and not f.waiting returning o.id
       )
       select id from waiting union all select id from ended`,
-    values: [id],
+    values: [id, ...policy.values],
   };
 }
 
-/** Oldest first, one after another, so that a key comes back in its old order. */
-export function requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlStatement {
-  const { where: matching, values } = conditions({ state: 'dead', ...filter });
-  // Cancelled is the end, unless somebody asks for just that.
-  const where =
-    filter.reason === undefined ? `${matching} and dead_reason is distinct from 'cancelled'` : matching;
+/**
+ * Those that ended first, one after another by `seq`, so that a key comes back in its old order. Found first, then
+ * locked by id as everywhere, if they still match.
+ */
+export function requeueWhere(
+  table: TableName,
+  filter: StateFilter,
+  limit: number,
+  retry: RetryOptions = {},
+): SqlStatement {
+  const page = pageOf(table, filter, limit, 'oldest');
+  const policy = newPolicy(retry, page.values.length + 2);
   const keepsPlace = filter.state === 'pending';
   return {
     text: `
-      with chosen as materialized (
-        select id, seq from ${table} where ${where} order by seq limit $${values.length + 1}::int for update
+      with matching as materialized (
+        ${page.text}
+      ), chosen as materialized (
+        select id, seq from ${table}
+        where id = any (array(select id from matching)) and ${STATE[filter.state]}${conditions(filter).and}
+        order by id
+        for update
       ), numbered as materialized (
-        select c.id, nextval(pg_get_serial_sequence($${values.length + 2}, 'seq')) as seq
+        select c.id, nextval(pg_get_serial_sequence($${page.values.length + 1}, 'seq')) as seq
         from (select id from chosen order by seq) c
       )
       update ${table} as o
-      set ${START_ANEW}${keepsPlace ? '' : ', seq = n.seq'}
+      set ${START_ANEW}${policy.set}${keepsPlace ? '' : ', seq = n.seq'}
       from numbered n
       where o.id = n.id
       returning o.id`,
-    values: [...values, limit, table.quoted()],
+    values: [...page.values, table.quoted(), ...policy.values],
   };
 }
 

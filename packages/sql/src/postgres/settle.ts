@@ -2,7 +2,7 @@ import { attemptsOf, type Outcome } from '@postcommit/core';
 import type { UnpublishedOutcome } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { NOW, PENDING } from './columns.js';
+import { END_CLAIM, NOW, PENDING } from './columns.js';
 
 /** Without a token it is an operator's step, whoever holds the row. */
 const FENCE = '($2::varchar is null or o.claim_token = $2)';
@@ -71,14 +71,21 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
   };
 }
 
+/** The row is locked first: an update does not return what was there before it. */
 export function cancel(table: TableName, id: string): SqlStatement {
   return {
     text: `
-      update ${table}
-      set dead_at = ${NOW}, dead_reason = 'cancelled',
-        claim_token = null, claimed_at = null, claimed_until = null, claimed_key = null
-      where id = $1 and ${PENDING}
-      returning id`,
+      with found as materialized (
+        select id, coalesce(claimed_until > ${NOW}, false) as was_claimed
+        from ${table}
+        where id = $1 and ${PENDING}
+        for update
+      )
+      update ${table} as o
+      set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM}
+      from found f
+      where o.id = f.id
+      returning o.id, f.was_claimed`,
     values: [id],
   };
 }

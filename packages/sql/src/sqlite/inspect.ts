@@ -1,7 +1,8 @@
-import type { OutboxState, RowFilter } from '@postcommit/core';
+import { type OutboxState, orderOf, type RowFilter, type RowOrder, statesOf } from '@postcommit/core';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { KINDS, NOW, PENDING, ROW_COLUMNS } from './columns.js';
+import { conditions, pageOf } from './page.js';
 
 const STATE: Readonly<Record<OutboxState, string>> = {
   pending: PENDING,
@@ -9,23 +10,26 @@ const STATE: Readonly<Record<OutboxState, string>> = {
   dead: 'dead_at is not null',
 };
 
-const PEEK_ORDER: Readonly<Record<OutboxState | 'any', string>> = {
-  pending: 'available_at, seq',
-  dispatched: 'dispatched_at desc, seq desc',
-  dead: 'dead_at desc, seq desc',
-  any: 'seq desc',
-};
-
 /** Each count reads the partial indexes that hold its rows. */
-export function count(table: TableName): SqlStatement {
-  const rows = (condition: string): string => `(select count(*) from ${table} where ${condition})`;
+export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
+  const { and, values } = conditions(filter);
+  const states = statesOf(filter);
+  const used: unknown[] = [];
+  const rows = (state: OutboxState): string => {
+    if (!states.includes(state)) return '0';
+    const kinds = state === 'pending' ? KINDS : ['true'];
+    used.push(...kinds.flatMap(() => values));
+    return kinds
+      .map((kind) => `(select count(*) from ${table} where ${STATE[state]} and ${kind}${and})`)
+      .join(' + ');
+  };
   return {
     text: `
       select
-        ${KINDS.map((kind) => rows(`${PENDING} and ${kind}`)).join(' + ')} as pending,
-        ${rows(STATE.dispatched)} as dispatched,
-        ${rows(STATE.dead)} as dead`,
-    values: [],
+        ${rows('pending')} as pending,
+        ${rows('dispatched')} as dispatched,
+        ${rows('dead')} as dead`,
+    values: used,
   };
 }
 
@@ -46,37 +50,11 @@ export function backlog(table: TableName, atMost = Number.MAX_SAFE_INTEGER): Sql
   };
 }
 
-export function peek(table: TableName, filter: RowFilter, limit: number): SqlStatement {
-  const { where, values } = conditions(filter);
-  const kinds = filter.state === 'pending' ? KINDS : ['true'];
-  const rows = kinds.map((kind) => `select ${ROW_COLUMNS} from ${table} where ${where} and ${kind}`);
-  return {
-    text: `
-      ${rows.join(' union all ')}
-      order by ${PEEK_ORDER[filter.state ?? 'any']}
-      limit ?`,
-    values: [...kinds.flatMap(() => values), limit],
-  };
-}
-
-/** The filter as a condition; values are parameters, in their order. */
-export function conditions(filter: RowFilter): { where: string; values: unknown[] } {
-  const values: unknown[] = [];
-  const parts = filter.state === undefined ? [] : [STATE[filter.state]];
-  const add = (value: string | Date | undefined, condition: string): void => {
-    if (value === undefined) return;
-    values.push(value instanceof Date ? value.getTime() : value);
-    parts.push(condition);
-  };
-  add(filter.id, 'id = ?');
-  add(filter.topic, 'topic = ?');
-  add(filter.key, 'key = ?');
-  // Not LIKE: that takes no notice of case, and the characters % and _ of an error text mean themselves.
-  add(filter.error, 'instr(last_error, ?) > 0');
-  add(filter.reason, 'dead_reason = ?');
-  add(filter.createdAfter, 'created_at >= ?');
-  add(filter.createdBefore, 'created_at < ?');
-  add(filter.deadAfter, 'dead_at >= ?');
-  add(filter.deadBefore, 'dead_at < ?');
-  return { where: parts.length === 0 ? 'true' : parts.join(' and '), values };
+export function peek(
+  table: TableName,
+  filter: RowFilter,
+  limit: number,
+  order: RowOrder = orderOf(filter),
+): SqlStatement {
+  return pageOf(table, filter, limit, order, ROW_COLUMNS);
 }

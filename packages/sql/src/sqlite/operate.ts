@@ -1,49 +1,64 @@
-import type { RowFilter } from '@postcommit/core';
-import type { EndState } from '../dialect.js';
+import type { RetryOptions } from '@postcommit/core';
+import type { EndState, StateFilter } from '../dialect.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { END_CLAIM, LIST, list, NOW, PENDING } from './columns.js';
-import { conditions } from './inspect.js';
+import { pageOf } from './page.js';
 
 const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
+
+/** Parts of a policy that were left out stay as the row has them. */
+function newPolicy({ maxAttempts, backoff }: RetryOptions): { set: string; values: unknown[] } {
+  const cells: ReadonlyArray<readonly [column: string, value: unknown]> = [
+    ['max_attempts', maxAttempts],
+    ['backoff', backoff && JSON.stringify(backoff)],
+  ];
+  const given = cells.filter(([, value]) => value !== undefined);
+  return {
+    set: given.map(([column]) => `, ${column} = ?`).join(''),
+    values: given.map(([, value]) => value),
+  };
+}
 
 /**
  * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one
  * behind all others. The next insert goes on behind that: AUTOINCREMENT looks at the greatest number there is, too.
  */
-export function requeue(table: TableName, id: string): SqlStatement {
+export function requeue(table: TableName, id: string, retry: RetryOptions = {}): SqlStatement {
+  const policy = newPolicy(retry);
   return {
     text: `
       update ${table}
-      set ${START_ANEW},
+      set ${START_ANEW}${policy.set},
         seq = case when ${PENDING} then seq else (select max(seq) + 1 from ${table}) end
       where id = ?
       returning id`,
-    values: [id],
+    values: [...policy.values, id],
   };
 }
 
-/**
- * Oldest first, one after another, so that a key comes back in its old order. By `+seq`: where rows already lie in the
- * order that is asked for, the planner reads them from the first one on, through all dispatched rows.
- */
-export function requeueWhere(table: TableName, filter: RowFilter, limit: number): SqlStatement {
-  const { where: matching, values } = conditions({ state: 'dead', ...filter });
-  // Cancelled is the end, unless somebody asks for just that.
-  const where = filter.reason === undefined ? `${matching} and dead_reason is not 'cancelled'` : matching;
+/** Those that ended first, one after another by `seq`, so that a key comes back in its old order. */
+export function requeueWhere(
+  table: TableName,
+  filter: StateFilter,
+  limit: number,
+  retry: RetryOptions = {},
+): SqlStatement {
+  const page = pageOf(table, filter, limit, 'oldest', 'id, seq');
+  const policy = newPolicy(retry);
   return {
     text: `
       update ${table} as o
-      set ${START_ANEW},
+      set ${START_ANEW}${policy.set},
         seq = case when ${PENDING} then o.seq else n.tail end
       from (
         select id, (select max(seq) from ${table}) + row_number() over (order by seq) as tail
-        from (select id, seq from ${table} where ${where} order by +seq limit ?)
+        from (${page.text})
       ) as n
       where o.id = n.id
       returning id`,
-    values: [...values, limit],
+    values: [...policy.values, ...page.values],
   };
 }
 

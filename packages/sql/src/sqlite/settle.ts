@@ -1,6 +1,6 @@
 import { attemptsOf, type Outcome } from '@postcommit/core';
 import type { UnpublishedOutcome } from '../dialect.js';
-import type { SqlStatement } from '../sql-statement.js';
+import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { END_CLAIM, LIST, list, NOW, nowPlusMs, PENDING } from './columns.js';
 
@@ -65,14 +65,19 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
   };
 }
 
-export function cancel(table: TableName, id: string): SqlStatement {
-  return {
-    text: `
-      update ${table}
-      set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM}
-      where id = ? and ${PENDING}
-      returning id`,
-    values: [id],
+/** Looked at first: an update does not return what was there before it. */
+export function cancel(table: TableName, id: string): () => SqlSteps {
+  return function* () {
+    const [found] = yield {
+      text: `select claimed_until > ${NOW} as was_claimed from ${table} where id = ? and ${PENDING}`,
+      values: [id],
+    };
+    if (!found) return [];
+    yield {
+      text: `update ${table} set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM} where id = ?`,
+      values: [id],
+    };
+    return [{ id, was_claimed: found.was_claimed === 1 }];
   };
 }
 

@@ -13,6 +13,21 @@ export const inspection: BehaviourGroup = {
       expect(await store.count()).toEqual({ pending: 3, dispatched: 2, dead: 1, total: 6 });
     },
 
+    'counts can be of the rows that match': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue([...entries(4), entry({ id: 'other', topic: 'order.refunded', key: 'k' })]);
+      await store.markDispatched(['m1']);
+      await store.markDead('m2', '502');
+      await store.cancel('m3');
+      const counts = async (filter: Parameters<typeof store.count>[0]) => store.count(filter);
+      expect(await counts({ topic: 'order.paid' })).toEqual({ pending: 1, dispatched: 1, dead: 2, total: 4 });
+      expect(await counts({ state: 'dead' })).toEqual({ pending: 0, dispatched: 0, dead: 2, total: 2 });
+      expect(await counts({ error: '502' })).toEqual({ pending: 0, dispatched: 0, dead: 1, total: 1 });
+      expect(await counts({ key: 'k' })).toMatchObject({ pending: 1, total: 1 });
+      expect(await counts({ state: 'dead', exceptCancelled: true })).toMatchObject({ dead: 1, total: 1 });
+      expect(await counts({ exceptCancelled: true })).toMatchObject({ pending: 2, dead: 1, total: 4 });
+    },
+
     'the backlog is what waits, and how long the first has been due': async (outbox) => {
       const store = outbox.createStore();
       expect(await store.backlog()).toEqual({ pending: 0, due: 0, oldestPendingAgeMs: 0 });
@@ -66,7 +81,7 @@ export const inspection: BehaviourGroup = {
         entry({ id: 'future', availableAt: new Date(nowMs + 60_000) }),
       ]);
       expect(idsOf(await store.peek({ state: 'pending' }, 10))).toEqual(['first', 'second', 'future']);
-      expect(idsOf(await store.peek({}, 10))).toEqual(['future', 'first', 'second']);
+      expect(idsOf(await store.peek({}, 10))).toEqual(['future', 'second', 'first']);
       await store.markDead('second', 'no');
       await outbox.advance(1_000);
       await store.markDead('first', 'no');
@@ -76,6 +91,44 @@ export const inspection: BehaviourGroup = {
       await outbox.advance(1_000);
       await store.markDispatched(['m1']);
       expect(idsOf(await store.peek({ state: 'dispatched' }, 10))).toEqual(['m1', 'm2']);
+    },
+
+    'rows of all states are listed by the time they ended or fall due, latest first': async (outbox) => {
+      const store = outbox.createStore();
+      const nowMs = (await outbox.now()).getTime();
+      await store.enqueue([
+        ...entries(2),
+        entry({ id: 'waits', key: 'k', availableAt: new Date(nowMs - 60_000) }),
+        entry({ id: 'future', availableAt: new Date(nowMs + 600_000) }),
+      ]);
+      await outbox.advance(2_000);
+      await store.markDead('m2', 'no');
+      await outbox.advance(2_000);
+      await store.markDispatched(['m1']);
+      const all = ['future', 'm1', 'm2', 'waits'];
+      expect(idsOf(await store.peek({}, 10))).toEqual(all);
+      expect(idsOf(await store.peek({ topic: 'order.paid' }, 3))).toEqual(all.slice(0, 3));
+      expect(idsOf(await store.peek({}, 10, { order: 'oldest' }))).toEqual([...all].reverse());
+      expect(idsOf(await store.peek({}, 1, { order: 'oldest' }))).toEqual(['waits']);
+    },
+
+    'either end of a state can come first': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(3));
+      for (const id of ['m2', 'm3', 'm1']) {
+        await store.markDead(id, 'no');
+        await outbox.advance(1_000);
+      }
+      expect(idsOf(await store.peek({ state: 'dead' }, 2))).toEqual(['m1', 'm3']);
+      expect(idsOf(await store.peek({ state: 'dead' }, 2, { order: 'oldest' }))).toEqual(['m2', 'm3']);
+      const nowMs = (await outbox.now()).getTime();
+      await store.enqueue([
+        entry({ id: 'later', availableAt: new Date(nowMs + 2_000) }),
+        entry({ id: 'sooner', key: 'k', availableAt: new Date(nowMs + 1_000) }),
+      ]);
+      const pending = { state: 'pending' } as const;
+      expect(idsOf(await store.peek(pending, 1, { order: 'latest' }))).toEqual(['later']);
+      expect(idsOf(await store.peek(pending, 1, { order: 'oldest' }))).toEqual(['sooner']);
     },
 
     'topic, key, error text and reason filter, alone and together': async (outbox) => {
@@ -104,6 +157,7 @@ export const inspection: BehaviourGroup = {
         await peek({ state: 'dead', topic: 'order.paid', key: 'k1', error: 'Stripe', reason: 'permanent' }),
       ).toEqual(['a']);
       expect(await peek({ key: 'k1', reason: 'exhausted' })).toEqual([]);
+      expect(await peek({ state: 'pending', reason: 'permanent' })).toEqual([]);
     },
 
     'times filter: from the first on, up to before the second': async (outbox) => {

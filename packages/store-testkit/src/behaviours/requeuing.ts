@@ -61,13 +61,74 @@ export const requeuing: BehaviourGroup = {
       expect(await store.requeueWhere({ topic: 'nothing' }, 100)).toBe(0);
     },
 
-    'a filter requeues the oldest first and no more than the limit': async (outbox) => {
+    'a filter requeues those that died first and no more than the limit': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(5));
+      for (const id of ['m5', 'm3', 'm1', 'm2', 'm4']) {
+        await store.markDead(id, 'x');
+        await outbox.advance(1_000);
+      }
+      expect(await store.requeueWhere({}, 3)).toBe(3);
+      expect(idsOf(await store.peek({ state: 'dead' }, 10))).toEqual(['m4', 'm2']);
+    },
+
+    'rows that a filter requeues together keep the order of their key': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(5, { key: 'k' }));
-      for (const id of ['m5', 'm3', 'm1', 'm2', 'm4']) await store.markDead(id, 'x');
+      for (const id of ['m5', 'm3', 'm1', 'm2', 'm4']) {
+        await store.markDead(id, 'x');
+        await outbox.advance(1_000);
+      }
       expect(await store.requeueWhere({}, 3)).toBe(3);
-      expect(idsOf(await store.peek({ state: 'dead' }, 10)).sort()).toEqual(['m4', 'm5']);
-      expect((await claim(store)).ids).toEqual(['m1', 'm2', 'm3']);
+      expect((await claim(store)).ids).toEqual(['m1', 'm3', 'm5']);
+    },
+
+    'a row can be requeued with another policy; what is left out stays': async (outbox) => {
+      const store = outbox.createStore();
+      const backoff = { type: 'fixed', delayMs: 5_000 } as const;
+      await store.enqueue([...entries(2, { retry: { maxAttempts: 2, backoff } }), entry({ id: 'plain' })]);
+      await store.markDead('m1', 'no');
+      await store.requeue('m1', { retry: { maxAttempts: 7 } });
+      expect((await stored(store, 'm1')).retry).toEqual({ maxAttempts: 7, backoff });
+      await store.requeue('m2', {
+        retry: { backoff: { type: 'exponential', delayMs: 10, maxDelayMs: 1_000, jitter: 'full' } },
+      });
+      expect((await stored(store, 'm2')).retry, 'a pending row too').toEqual({
+        maxAttempts: 2,
+        backoff: { type: 'exponential', delayMs: 10, maxDelayMs: 1_000, jitter: 'full' },
+      });
+      await store.requeue('m2', {});
+      expect((await stored(store, 'm2')).retry.maxAttempts).toBe(2);
+      await store.markDispatched(['plain']);
+      await store.requeue('plain', { retry: { maxAttempts: 3, backoff } });
+      expect((await stored(store, 'plain')).retry).toEqual({ maxAttempts: 3, backoff });
+      expect((await claim(store)).rows.find(({ id }) => id === 'm1')?.retry).toMatchObject({
+        maxAttempts: 7,
+      });
+    },
+
+    'a filter requeues with another policy': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue([...entries(2), entry({ id: 'other', retry: { maxAttempts: 9 } })]);
+      for (const id of ['m1', 'm2', 'other']) await store.markDead(id, id === 'other' ? 'gone' : '502');
+      const backoff = { type: 'fixed', delayMs: 1_000 } as const;
+      expect(await store.requeueWhere({ error: '502' }, 10, { retry: { maxAttempts: 4, backoff } })).toBe(2);
+      for (const id of ['m1', 'm2'])
+        expect((await stored(store, id)).retry).toEqual({ maxAttempts: 4, backoff });
+      expect((await stored(store, 'other')).retry).toEqual({ maxAttempts: 9 });
+      const pending = { state: 'pending' } as const;
+      expect(await store.requeueWhere(pending, 10, { retry: { maxAttempts: 5 } })).toBe(2);
+      expect((await stored(store, 'm1')).retry).toEqual({ maxAttempts: 5, backoff });
+    },
+
+    'a policy that makes no sense is refused, and nothing is requeued': async (outbox) => {
+      const store = outbox.createStore();
+      await store.enqueue(entries(1));
+      await store.markDead('m1', 'no');
+      const retry = { maxAttempts: 0 };
+      await expectError(store.requeue('m1', { retry }), 'INVALID_RETRY_POLICY', /maxAttempts/);
+      await expectError(store.requeueWhere({}, 10, { retry }), 'INVALID_RETRY_POLICY', /maxAttempts/);
+      expect(await store.count()).toMatchObject({ pending: 0, dead: 1 });
     },
 
     'a filter leaves cancelled rows alone, unless it asks for them': async (outbox) => {

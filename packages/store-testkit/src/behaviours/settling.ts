@@ -184,14 +184,30 @@ export const settling: BehaviourGroup = {
       await store.enqueue([...entries(2), entry({ id: 'sent' })]);
       await store.markDispatched(['sent']);
       const { token } = await claim(store, 1);
-      expect(await store.cancel('m1')).toBe(true);
-      expect(await store.cancel('m2')).toBe(true);
-      expect(await store.cancel('m2')).toBe(false);
+      await store.cancel('m1');
+      await store.cancel('m2');
+      expect(await store.cancel('m2'), 'dead already').toBe(false);
       expect(await store.cancel('sent')).toBe(false);
       expect(await store.cancel('unknown')).toBe(false);
       expect(await store.markDispatched(['m1'], token)).toEqual([]);
       expect(await stored(store, 'm1')).toMatchObject({ deadReason: 'cancelled', attempts: 0 });
       expect(idsOf(await store.fetchPending(10))).toEqual([]);
+    },
+
+    'cancelling says whether a live claim may still publish the row': async (outbox) => {
+      const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      await store.enqueue([...entries(3), entry({ id: 'keyed', key: 'k' })]);
+      const { token, ids } = await claim(store, 10);
+      expect(ids).toHaveLength(4);
+      await store.release(['m2'], token);
+      expect(await store.cancel('m1'), 'claimed').toBe('may-still-be-published');
+      expect(await store.cancel('keyed'), 'claimed, with a key').toBe('may-still-be-published');
+      expect(await store.cancel('m2'), 'released').toBe('cancelled');
+      await outbox.advance(CLAIM_TIMEOUT_MS + 1_000);
+      expect(await store.cancel('m3'), 'its claim expired').toBe('cancelled');
+      await store.enqueue(entry({ id: 'new' }));
+      expect(await store.cancel('new'), 'never claimed').toBe('cancelled');
+      expect(await store.count()).toMatchObject({ pending: 0, dead: 5 });
     },
   },
 };
