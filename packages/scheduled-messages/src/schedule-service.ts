@@ -1,5 +1,6 @@
 import {
   assertLimit,
+  type CancelResult,
   EnqueuePipeline,
   nameToken,
   type OutboxEntry,
@@ -68,10 +69,14 @@ export class ScheduleService<Tx = unknown> {
   }
 
   /**
-   * Ends a schedule that is `scheduled` or `active`; gives whether it did. No try begins afterwards. One that runs may
-   * finish, but changes nothing any more, and its listeners see `event.signal` abort when the claim is next extended.
+   * Cancels a schedule that is `scheduled` or `active`. A retry that waits never runs.
+   *
+   * - `'cancelled'`: no worker holds it, so no try begins any more.
+   * - `'may-still-be-published'`: cancelled as well, but a worker holds it. Its listeners may be running, or start until
+   *   the worker next extends its claims; then `event.signal` aborts. What they do changes the schedule no more.
+   * - `false`: it had ended before, or there is no such schedule.
    */
-  async cancel(id: string): Promise<boolean> {
+  async cancel(id: string): Promise<CancelResult> {
     // The store would cancel any row: this is the way for schedules only.
     return (await this.get(id)) !== undefined && this.#store.cancel(id);
   }
@@ -83,8 +88,8 @@ export class ScheduleService<Tx = unknown> {
   }
 
   /**
-   * `scheduled` and `active` ones in the order they fall due, ended ones with the latest first; without a status, the
-   * latest scheduled first.
+   * `scheduled` and `active` ones in the order they fall due, ended ones with the latest first; without a status, by the
+   * time they ended or fall due, latest first.
    */
   async list({
     status,

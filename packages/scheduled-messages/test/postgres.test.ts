@@ -182,7 +182,7 @@ test('cancelled in flight, the attempt finishes and is fenced', patience, async 
   const id = await schedulesOf(app).scheduleAt(await inMs(0, { retry: { attempts: 1 } }));
   await started.opened;
   expect(await readSchedule(schedulesOf(app), id)).toMatchObject({ status: 'active', attempts: 0 });
-  expect(await schedulesOf(app).cancel(id)).toBe(true);
+  expect(await schedulesOf(app).cancel(id)).toBe('may-still-be-published');
   finish.open();
   expect(await fenced).toEqual({ ids: [id] });
   const ended = await readSchedule(schedulesOf(app), id);
@@ -199,7 +199,7 @@ test('cancelled in backoff, the waiting retry never runs', patience, async () =>
   const failure = told(app, 'failed');
   const id = await schedulesOf(app).scheduleAt(await inMs(0, { topic: 'bad' }));
   await failure;
-  expect(await schedulesOf(app).cancel(id)).toBe(true);
+  expect(await schedulesOf(app).cancel(id)).toBe('cancelled');
   await shiftTimes(fixture, DAY_MS);
   // What comes later and is heard shows that the worker has looked since.
   const batch = told(app, 'batch');
@@ -228,14 +228,14 @@ test('the application looks, cancels and purges; what is not a schedule stays', 
   await schedules.scheduleAt(await inMs(DAY_MS, { id: 'gone' }));
   await store.enqueue({ id: 'event', topic: 'orders.expire', payload: {} });
   await store.markDead('event', 'triage me');
-  expect(await schedules.cancel('gone')).toBe(true);
+  expect(await schedules.cancel('gone')).toBe('cancelled');
   expect(await schedules.cancel('event')).toBe(false);
   expect((await schedules.list({ status: 'scheduled' })).map(({ id }) => id)).toEqual(['soon', 'late']);
   expect((await schedules.list({ topic: 'orders.*' })).map(({ id }) => id)).toEqual(['soon']);
   expect(await schedules.get('event')).toBeUndefined();
   await shiftTimes(fixture, 31 * DAY_MS);
   expect(await schedules.purge()).toBe(1);
-  expect((await schedules.list()).map(({ id }) => id)).toEqual(['soon', 'late']);
+  expect((await schedules.list()).map(({ id }) => id)).toEqual(['late', 'soon']);
   expect(await store.count()).toMatchObject({ pending: 2, dead: 1 });
 });
 
