@@ -1,4 +1,5 @@
 import type { Module } from '@postcommit/core';
+import { cancelCommand } from './commands/cancel-command.js';
 import { discardCommand } from './commands/discard-command.js';
 import { dispatchCommand } from './commands/dispatch-command.js';
 import { doctorCommand } from './commands/doctor-command.js';
@@ -14,6 +15,7 @@ const COMMANDS: readonly OutboxCommand[] = [
   statsCommand,
   listCommand,
   retryCommand,
+  cancelCommand,
   discardCommand,
   purgeCommand,
   schemaCommand,

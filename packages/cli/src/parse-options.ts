@@ -1,3 +1,4 @@
+import type { BackoffOptions } from '@postcommit/core';
 import { InvalidArgumentError } from 'commander';
 
 /** The largest that a database takes for a limit. */
@@ -21,12 +22,17 @@ export function parseLimit(text: string): number {
 
 /** `90s`, `1.5h`, `7d` in milliseconds. */
 export function parseDurationMs(text: string): number {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|[smhdw])$/.exec(text) ?? [];
-  const durationMs = Number(number) * (UNIT_MS[unit] ?? Number.NaN);
-  if (durationMs <= MAX_DURATION_MS) return durationMs;
+  const durationMs = durationMsOf(text);
+  if (durationMs !== undefined) return durationMs;
   throw new InvalidArgumentError(
     'It must be a number with a unit, at most 100 years: 500ms, 90s, 15m, 12h, 7d, 4w.',
   );
+}
+
+function durationMsOf(text: string): number | undefined {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|[smhdw])$/.exec(text) ?? [];
+  const durationMs = Number(number) * (UNIT_MS[unit] ?? Number.NaN);
+  return durationMs <= MAX_DURATION_MS ? durationMs : undefined;
 }
 
 /** Without a zone, a time would mean something else on every machine: only a date may stand alone, and is UTC. */
@@ -36,5 +42,19 @@ export function parseTime(text: string): Date {
   if (!Number.isNaN(time.getTime())) return time;
   throw new InvalidArgumentError(
     'It must be a date or a time with its zone: 2026-01-31, 2026-01-31T12:00:00Z.',
+  );
+}
+
+/** `fixed:5s`, or `exponential:1s` with an optional longest wait: `exponential:1s:1h`. */
+export function parseBackoff(text: string): BackoffOptions {
+  const [type, delay = '', max, ...rest] = text.split(':');
+  const delayMs = durationMsOf(delay);
+  const maxDelayMs = max === undefined ? undefined : (durationMsOf(max) ?? Number.NaN);
+  const isValid = rest.length === 0 && (maxDelayMs === undefined || maxDelayMs >= (delayMs ?? 0));
+  if ((type === 'fixed' || type === 'exponential') && delayMs !== undefined && isValid) {
+    return { type, delayMs, ...(maxDelayMs !== undefined && { maxDelayMs }) };
+  }
+  throw new InvalidArgumentError(
+    'It must be a type, a wait and perhaps the longest wait: fixed:5s, exponential:1s, exponential:1s:1h.',
   );
 }

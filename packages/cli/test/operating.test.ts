@@ -154,25 +154,51 @@ describe('outbox:retry', () => {
     );
     await dead('gone', { id: 'c', topic: 'order.paid', payload: 1 });
     const dry = await outbox('outbox:retry', '--error', 'timeout', '--dry-run');
-    expect(dry.stdout.split('\n').map((line) => line.split(' ')[0])).toEqual(['b', 'a', 'outbox:retry', '']);
-    expect(dry.stdout).toContain('outbox:retry wouldRequeue=2\n');
+    expect(dry.stdout.split('\n').map((line) => line.split(' ')[0])).toEqual(['a', 'b', 'outbox:retry', '']);
+    expect(dry.stdout).toContain('outbox:retry wouldRequeue=2 matching=2\n');
     expect(await store().count()).toMatchObject({ dead: 3 });
     expect(await outbox('outbox:retry', '--error', 'timeout')).toEqual(succeeds('outbox:retry requeued=2'));
     expect(await store().count()).toMatchObject({ pending: 2, dead: 1 });
+  });
+
+  it('gives rows a new policy', async () => {
+    await dead('no', { id: 'a', topic: 't', payload: 1, retry: { maxAttempts: 1 } });
+    const policy = ['--attempts', '5', '--backoff', 'exponential:1s:1m'];
+    expect(await outbox('retry', 'a', ...policy)).toEqual(succeeds('outbox:retry id=a requeued'));
+    expect((await store().peek({ id: 'a' }, 1))[0]?.retry).toEqual({
+      maxAttempts: 5,
+      backoff: { type: 'exponential', delayMs: 1_000, maxDelayMs: 60_000 },
+    });
   });
 
   it('takes no more than the limit, and dead rows unless a state is named', async () => {
     await dead('no', ...Array.from({ length: 5 }, () => ({ topic: 'order.paid', payload: 1 })));
     await dispatched({ id: 'sent', topic: 'order.paid', payload: 1 });
     const filter = ['--topic', 'order.paid', '--limit', '3'];
-    expect(await outbox('outbox:retry', ...filter, '--dry-run')).toEqual(
-      succeeds('outbox:retry wouldRequeue=3 limit=3'),
+    expect((await outbox('outbox:retry', ...filter, '--dry-run')).stdout).toMatch(
+      /^(.* state=dead .*\n){3}outbox:retry wouldRequeue=3 matching=5\n$/,
     );
     expect(await outbox('outbox:retry', ...filter)).toEqual(succeeds('outbox:retry requeued=3'));
     expect(await store().count()).toMatchObject({ pending: 3, dispatched: 1, dead: 2 });
     expect(await outbox('outbox:retry', '--state', 'dispatched')).toEqual(
       succeeds('outbox:retry requeued=1'),
     );
+  });
+});
+
+describe('outbox:cancel', () => {
+  it('cancels a row, and says whether a worker may still publish it', async () => {
+    await store().enqueue(['a', 'b'].map((id) => ({ id, topic: 't', payload: 1 })));
+    const [held] = await store().fetchPending(1);
+    const free = held?.id === 'a' ? 'b' : 'a';
+    expect(await outbox('cancel', free)).toEqual(succeeds(`outbox:cancel id=${free} cancelled`));
+    expect(await outbox('cancel', held?.id ?? '')).toEqual(
+      succeeds(`outbox:cancel id=${held?.id} may-still-be-published`),
+    );
+    expect(await outbox('cancel', free)).toMatchObject({
+      code: 1,
+      stderr: `outbox:cancel: no pending row with id '${free}'\n`,
+    });
   });
 });
 
@@ -197,7 +223,7 @@ describe('outbox:discard', () => {
     await dead('no', { id: 'a', topic: 't', payload: 1 }, { id: 'b', topic: 'u', payload: 1 });
     await store().enqueue({ id: 'p', topic: 't', payload: 1 });
     expect((await outbox('outbox:discard', '--topic', 't', '--dry-run')).stdout).toMatch(
-      /^a state=dead .*\noutbox:discard wouldDiscard=1\n$/,
+      /^a state=dead .*\noutbox:discard wouldDiscard=1 matching=1\n$/,
     );
     expect(await store().count()).toMatchObject({ dead: 2 });
     expect(await outbox('outbox:discard', '--topic', 't')).toEqual(succeeds('outbox:discard discarded=1'));

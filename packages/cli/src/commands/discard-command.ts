@@ -3,7 +3,7 @@ import { CommandError, ExitCode } from '../command-error.js';
 import type { CommandContext, OutboxCommand } from '../outbox-command.js';
 import { parseLimit } from '../parse-options.js';
 import { addFilterOptions, isFiltering, rowFilterOf } from '../row-filter-options.js';
-import { showMatching } from '../show-matching.js';
+import { showDryRun } from '../show-dry-run.js';
 
 interface DiscardOptions {
   readonly limit: number;
@@ -18,7 +18,7 @@ export const discardCommand: OutboxCommand = {
     addFilterOptions(command);
     command
       .option('--limit <n>', 'with a filter: at most so many rows, latest first', parseLimit, 100)
-      .option('--dry-run', 'with a filter: only say which rows match');
+      .option('--dry-run', 'with a filter: only show which rows, and how many match');
   },
   async run(context) {
     const isById = context.args.length > 0;
@@ -47,12 +47,15 @@ function notDead(missing: number, all: number): string {
 async function discardMatching(context: CommandContext): Promise<void> {
   const { limit, dryRun }: DiscardOptions = context.options as DiscardOptions;
   const filter = { ...rowFilterOf(context.options), state: 'dead' as const };
-  const rows = await context.app.get(OutboxStore).peek(filter, limit + 1);
-  if (dryRun)
-    return showMatching(context.output, rows, { command: 'outbox:discard', verb: 'wouldDiscard', limit });
+  const store = context.app.get(OutboxStore);
+  const rows = await store.peek(filter, limit);
+  if (dryRun) {
+    const { total: matching } = await store.count(filter);
+    return showDryRun(context.output, { command: 'outbox:discard', verb: 'wouldDiscard', rows, matching });
+  }
   await discard(
     context,
-    rows.slice(0, limit).map(({ id }) => id),
+    rows.map(({ id }) => id),
   );
 }
 

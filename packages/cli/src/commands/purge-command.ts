@@ -1,10 +1,12 @@
 import { OutboxStore } from '@postcommit/core';
-import type { OutboxCommand } from '../outbox-command.js';
+import { CommandError, ExitCode } from '../command-error.js';
+import type { CommandContext, OutboxCommand } from '../outbox-command.js';
 import { parseDurationMs } from '../parse-options.js';
 
 interface PurgeOptions {
   readonly olderThan: number;
   readonly dead?: boolean;
+  readonly dryRun?: boolean;
 }
 
 export const purgeCommand: OutboxCommand = {
@@ -13,13 +15,24 @@ export const purgeCommand: OutboxCommand = {
   configure(command) {
     command
       .requiredOption('--older-than <duration>', 'for example 7d', parseDurationMs)
-      .option('--dead', 'delete dead rows instead, by the time they died');
+      .option('--dead', 'delete dead rows instead, by the time they died')
+      .option('--dry-run', 'with --dead: only count them');
   },
-  async run({ app, options, output }) {
-    const { olderThan: ageMs, dead }: PurgeOptions = options as PurgeOptions;
+  async run(context) {
+    const { app, options, output } = context;
+    const { olderThan: ageMs, dead, dryRun }: PurgeOptions = options as PurgeOptions;
+    if (dryRun && !dead) throw new CommandError('--dry-run goes with --dead', ExitCode.usage);
+    if (dryRun) return previewPurge(context, ageMs);
     const store = app.get(OutboxStore);
     const purged = await (dead ? store.purgeDead({ ageMs }) : store.purgeDispatched({ ageMs }));
     const state = dead ? 'dead' : 'dispatched';
     output.show({ plain: [`outbox:purge ${state}=${purged}`], json: { [state]: purged } });
   },
 };
+
+/** By the clock of this process, where the purge itself goes by the database's. */
+async function previewPurge({ app, output }: CommandContext, ageMs: number): Promise<void> {
+  const deadBefore = new Date(Date.now() - ageMs);
+  const { dead: wouldPurge } = await app.get(OutboxStore).count({ state: 'dead', deadBefore });
+  output.show({ plain: [`outbox:purge wouldPurge=${wouldPurge}`], json: { wouldPurge } });
+}

@@ -1,14 +1,23 @@
-import { OutboxStore, type RowFilter } from '@postcommit/core';
+import {
+  type BackoffOptions,
+  OutboxStore,
+  type RequeueOptions,
+  type RowFilter,
+  requeueFilter,
+} from '@postcommit/core';
+import type { OptionValues } from 'commander';
 import { CommandError, ExitCode } from '../command-error.js';
 import type { CommandContext, OutboxCommand } from '../outbox-command.js';
-import { parseLimit } from '../parse-options.js';
+import { parseBackoff, parseLimit } from '../parse-options.js';
 import { word } from '../printable.js';
 import { addFilterOptions, addStateOption, isFiltering, rowFilterOf } from '../row-filter-options.js';
-import { showMatching } from '../show-matching.js';
+import { showDryRun } from '../show-dry-run.js';
 
-interface RetryOptions {
+interface RetryCommandOptions {
   readonly limit: number;
   readonly dryRun?: boolean;
+  readonly attempts?: number;
+  readonly backoff?: BackoffOptions;
 }
 
 export const retryCommand: OutboxCommand = {
@@ -20,7 +29,9 @@ export const retryCommand: OutboxCommand = {
     addFilterOptions(command);
     command
       .option('--limit <n>', 'with a filter: at most so many rows, oldest first', parseLimit, 100)
-      .option('--dry-run', 'with a filter: only say which rows match');
+      .option('--attempts <n>', 'from now on, give up after so many tries', parseLimit)
+      .option('--backoff <spec>', 'from now on, wait like this: fixed:5s, exponential:1s:1h', parseBackoff)
+      .option('--dry-run', 'with a filter: only show which rows, and how many match');
   },
   async run(context) {
     const [id] = context.args;
@@ -34,18 +45,30 @@ export const retryCommand: OutboxCommand = {
 
 async function retryOne({ app, options, output }: CommandContext, id: string): Promise<void> {
   if (options.dryRun) throw new CommandError('--dry-run goes with a filter, not with an id', ExitCode.usage);
-  await app.get(OutboxStore).requeue(id);
+  await app.get(OutboxStore).requeue(id, policyOf(options));
   output.show({ plain: [`outbox:retry id=${word(id)} requeued`], json: { id, requeued: true } });
 }
 
-async function retryMatching({ app, options, output }: CommandContext, filter: RowFilter): Promise<void> {
-  const { limit, dryRun }: RetryOptions = options as RetryOptions;
-  const store = app.get(OutboxStore);
-  if (dryRun) {
-    // Dead ones unless the filter names a state: as requeueWhere has it.
-    const rows = await store.peek({ state: 'dead', ...filter }, limit + 1);
-    return showMatching(output, rows, { command: 'outbox:retry', verb: 'wouldRequeue', limit });
-  }
-  const requeued = await store.requeueWhere(filter, limit);
+async function retryMatching(context: CommandContext, filter: RowFilter): Promise<void> {
+  const { app, options, output } = context;
+  const { limit, dryRun }: RetryCommandOptions = options as RetryCommandOptions;
+  if (dryRun) return previewRetry(context, requeueFilter(filter), limit);
+  const requeued = await app.get(OutboxStore).requeueWhere(filter, limit, policyOf(options));
   output.show({ plain: [`outbox:retry requeued=${requeued}`], json: { requeued } });
+}
+
+async function previewRetry(
+  { app, output }: CommandContext,
+  filter: RowFilter,
+  limit: number,
+): Promise<void> {
+  const store = app.get(OutboxStore);
+  const rows = await store.peek(filter, limit, { order: 'oldest' });
+  const { total: matching } = await store.count(filter);
+  showDryRun(output, { command: 'outbox:retry', verb: 'wouldRequeue', rows, matching });
+}
+
+function policyOf(options: OptionValues): RequeueOptions {
+  const { attempts: maxAttempts, backoff }: RetryCommandOptions = options as RetryCommandOptions;
+  return { retry: { maxAttempts, backoff } };
 }
