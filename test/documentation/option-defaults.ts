@@ -23,7 +23,7 @@ export function defaultsOfCode(): Readonly<Record<string, Defaults>> {
   const { backlogAtMost, backlogTimeoutMs, publishParent } = resolveTelemetryOptions({});
   const schedules = resolveScheduleRetention();
   const nest = resolveOptions({});
-  const graceMs = sourceNumber('core/src/outbox-worker.ts', /DEFAULT_GRACE_MS = ([\d_]+)/);
+  const graceMs = sourceNumber('core/src/modules/lifecycle.ts', /DEFAULT_GRACE_MS = ([\d_]+)/);
   const maxPayloadBytes = sourceNumber('core/src/enqueue.ts', /maxPayloadBytes \?\? ([\d_]+)/);
   const publishing = {
     concurrency: config.concurrency,
