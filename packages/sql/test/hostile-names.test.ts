@@ -8,7 +8,7 @@ const fixture = usePostgres(async () => {});
 const schema = (): SqlOutboxSchema => new SqlOutboxSchema(pgExecutor(fixture.pool));
 
 /** Ends a name or a text that is not quoted right, and leaves a table behind. */
-const HOSTILE = `x"; create table owned(); --'\n; create table owned(); --`;
+const HOSTILE = `x${process.pid}"; create table owned(); --'\n; create table owned(); --`;
 const NAME = `"${HOSTILE.replaceAll('"', '""')}"`;
 const NAME_TEXT = `'${NAME.replaceAll("'", "''")}'`;
 

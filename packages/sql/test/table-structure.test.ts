@@ -24,6 +24,9 @@ afterEach(async () => {
   }
 });
 
+/** Roles belong to the whole server, which other runs may use at the same time. */
+const unique = (role: string): string => `${role}_${process.pid}`;
+
 /** A role of its own with these rights, and a pool that is logged in as it. */
 async function loginAs(role: string, ...grants: string[]): Promise<pg.Pool> {
   roles.push(role);
@@ -70,12 +73,12 @@ describe('row-level security', () => {
   beforeEach(() => fixture.query('alter table outbox enable row level security'));
 
   it('that hides rows from the worker is required to be fixed; its fix shows them', async () => {
-    const pool = await loginAs('hidden_worker', ...WORKER);
+    const pool = await loginAs(unique('hidden_worker'), ...WORKER);
     const [problem, ...others] = await schemaAs(pool).check();
     expect(others).toEqual([]);
     expect(problem).toMatchObject({
       level: 'required',
-      problem: expect.stringMatching(/row-level security hides rows .* role "hidden_worker"/),
+      problem: expect.stringMatching(/row-level security hides rows .* role "hidden_worker_\d+"/),
     });
     await fixture.query(`insert into outbox (id, topic, payload) values ('a', 't', '{}')`);
     expect(await new PgOutboxStore(pool).fetchPending(10)).toEqual([]);
@@ -93,7 +96,7 @@ describe('row-level security', () => {
       `create policy all_rows on outbox using (true); create policy few on outbox as restrictive using (topic = 't')`,
     ],
   ])('with %s still hides rows', async (_name, policy) => {
-    const pool = await loginAs('partly_hidden', ...WORKER);
+    const pool = await loginAs(unique('partly_hidden'), ...WORKER);
     await fixture.pool.query(policy);
     expect(await schemaAs(pool).check()).toMatchObject([{ level: 'required' }]);
   });
@@ -105,26 +108,27 @@ describe('row-level security', () => {
       `create policy r on outbox for select using (true); create policy w on outbox for update using (true);
        create policy d on outbox for delete using (true)`,
     ],
-    ['a role that bypasses it', 'alter role sees_all bypassrls'],
+    ['a role that bypasses it', `alter role ${unique('sees_all')} bypassrls`],
   ])('with %s hides nothing', async (_name, policy) => {
-    const pool = await loginAs('sees_all', ...WORKER);
+    const pool = await loginAs(unique('sees_all'), ...WORKER);
     await fixture.pool.query(policy);
     expect(await schemaAs(pool).check()).toEqual([]);
   });
 
   it('is no concern of a role that only inserts, nor of the owner', async () => {
-    expect(await schemaAs(await loginAs('producer', 'insert on outbox')).check()).toEqual([]);
+    expect(await schemaAs(await loginAs(unique('producer'), 'insert on outbox')).check()).toEqual([]);
     expect(await schema().check()).toEqual([]);
   });
 
   it('is never changed by ensure, which says what to do', async () => {
     const [{ name } = {}] = await fixture.query('select current_user::text as name');
-    await fixture.query('create role table_owner login');
-    roles.push('table_owner');
+    const owner = unique('table_owner');
+    await fixture.query(`create role ${owner} login`);
+    roles.push(owner);
     await fixture.pool.query(`
-      grant all on schema public to table_owner;
-      alter table outbox owner to table_owner; alter table outbox force row level security`);
-    const pool = poolOf('table_owner');
+      grant all on schema public to ${owner};
+      alter table outbox owner to ${owner}; alter table outbox force row level security`);
+    const pool = poolOf(owner);
     await expect(schemaAs(pool).ensure()).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
     expect(await fixture.query('select polname from pg_policy')).toEqual([]);
     await fixture.query(`alter table outbox owner to ${String(name)}`);
@@ -182,7 +186,7 @@ describe('tables of several parts', () => {
 
 describe('the rights that the manual gives', () => {
   it('are enough for a producer: insert', async () => {
-    const pool = await loginAs('grants_producer', 'insert on outbox');
+    const pool = await loginAs(unique('grants_producer'), 'insert on outbox');
     const store = new PgOutboxStore(pool);
     await store.enqueue([{ id: 'a', topic: 't', payload: {}, key: 'k' }]);
     await expect(store.fetchPending(1)).rejects.toThrow(/permission denied/);
@@ -193,7 +197,7 @@ describe('the rights that the manual gives', () => {
     await fixture.query(
       `insert into outbox (id, topic, payload, key) values ('a', 't', '{}', null), ('b', 't', '{}', 'k')`,
     );
-    const store = new PgOutboxStore(await loginAs('grants_worker', 'select, update on outbox'));
+    const store = new PgOutboxStore(await loginAs(unique('grants_worker'), 'select, update on outbox'));
     const rows = [...(await store.fetchPending(10)), ...(await store.fetchPending(10))];
     expect(rows.map(({ id }) => id).sort()).toEqual(['a', 'b']);
     for (const { id, claimToken } of rows) {
@@ -205,7 +209,7 @@ describe('the rights that the manual gives', () => {
   it('are enough for operators: delete to purge, the sequence to requeue', async () => {
     await fixture.query(`insert into outbox (id, topic, payload, dead_at) values ('a', 't', '{}', now())`);
     const rights = ['select, update, delete on outbox', 'usage on sequence outbox_seq_seq'];
-    const store = new PgOutboxStore(await loginAs('grants_operator', ...rights));
+    const store = new PgOutboxStore(await loginAs(unique('grants_operator'), ...rights));
     expect(await store.requeueWhere({ state: 'dead' }, 10)).toBe(1);
     await fixture.query('update outbox set dispatched_at = now()');
     await store.purgeDispatched({ ageMs: 0 });
@@ -214,11 +218,11 @@ describe('the rights that the manual gives', () => {
 
   it('are enough for jobs and consumers: the side tables', async () => {
     const all = 'select, insert, update, delete on outbox_locks';
-    const job = await loginAs('grants_job', all);
+    const job = await loginAs(unique('grants_job'), all);
     const lock = await new SqlJobLock(pgExecutor(job)).acquire('sweep', 1_000);
     expect(await lock?.renew(1_000)).toBe(true);
     await lock?.release();
-    const consumer = await loginAs('grants_consumer', 'insert, select on outbox_processed');
+    const consumer = await loginAs(unique('grants_consumer'), 'insert, select on outbox_processed');
     const processed = new SqlProcessedMessages(pgExecutor(consumer));
     const client = await consumer.connect();
     await client.query('begin');
