@@ -74,7 +74,7 @@ describe('a shell block on any page', () => {
 
 describe('the page of error codes', () => {
   it('has every code, and no other', () => {
-    const source = readFileSync(`${root}/packages/core/src/errors.ts`, 'utf8');
+    const source = readFileSync(`${root}/packages/core/src/message/errors.ts`, 'utf8');
     const [union = ''] = /type OutboxErrorCode =[\s\S]*?;/.exec(source) ?? [];
     const codes = [...union.matchAll(/'([A-Z_]+)'/g)].map(([, code]) => code);
     expect(codes.length).toBeGreaterThan(10);
@@ -85,7 +85,7 @@ describe('the page of error codes', () => {
 });
 
 it('the page of the worker has every signal, and no other', () => {
-  const source = readFileSync(`${root}/packages/core/src/outbox-signals.ts`, 'utf8');
+  const source = readFileSync(`${root}/packages/core/src/observe/outbox-signals.ts`, 'utf8');
   const [map = ''] = /interface OutboxSignalMap \{[\s\S]*?\n\}/.exec(source) ?? [];
   const signals = [...map.matchAll(/^ {2}readonly (\w+):/gm)].map(([, name]) => name);
   const shown = tableUnder('docs/concepts/worker.md', 'What it tells').flatMap(({ signal }) =>

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { DEFAULT_SCHEDULE_RETRY } from '@postcommit/scheduled-messages';
 import { MemoryOutboxStore } from '@postcommit/store-memory';
-import { resolveConfig } from '../../packages/core/src/outbox-config.js';
-import { resolveWorkerConfig } from '../../packages/core/src/worker-config.js';
+import { resolveConfig } from '../../packages/core/src/dispatch/outbox-config.js';
+import { resolveWorkerConfig } from '../../packages/core/src/worker/worker-config.js';
 import { resolveOptions } from '../../packages/nestjs/src/resolve-options.js';
 import { resolveOnNoListener } from '../../packages/publisher-events/src/outbox-events-publisher.js';
 import { resolveRetention } from '../../packages/retention/src/retention.js';

@@ -1,42 +1,56 @@
 // Entries and rows
 
-// Capabilities
-export type {
-  AdoptionPlan,
-  DiagnosticLimits,
-  HeldLock,
-  SchemaProblem,
-  WakeupListener,
-  WakeupStatus,
-} from './capabilities.js';
-export {
-  JobLock,
-  OutboxDiagnostics,
-  OutboxDriver,
-  OutboxSchema,
-  OutboxWakeup,
-  ProcessedMessages,
-} from './capabilities.js';
-export type { Clock } from './clock.js';
-export { systemClock } from './clock.js';
-export type { Decision } from './decide.js';
-export { decide } from './decide.js';
+export type { Decision } from './dispatch/decide.js';
+export { decide } from './dispatch/decide.js';
 // Dispatching
-export type { DispatcherOptions } from './dispatch-engine.js';
-export type { EnqueueOptions, NewRow, OutboxSchemas } from './enqueue.js';
-export { EnqueuePipeline } from './enqueue.js';
-export type { HttpResponse } from './error-from-response.js';
-export { errorFromResponse } from './error-from-response.js';
-export { errorText } from './error-text.js';
+export type { DispatcherOptions } from './dispatch/dispatch-engine.js';
+export type { OutboxConfig } from './dispatch/outbox-config.js';
+export type { DispatchSummary } from './dispatch/outbox-dispatcher.js';
+export { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
+export type { EnqueueOptions, NewRow, OutboxSchemas } from './enqueue/enqueue-pipeline.js';
+export { EnqueuePipeline } from './enqueue/enqueue-pipeline.js';
+export type { Uuidv7Options } from './enqueue/uuidv7.js';
+export { createUuidv7 } from './enqueue/uuidv7.js';
+export { errorText } from './message/error-text.js';
 // Errors
-export type { OutboxErrorCode, PermanentErrorOptions } from './errors.js';
-export { isOutboxError, OutboxError, PermanentError, TransientError } from './errors.js';
-export type { FailureCount, FailureThreshold } from './failure-watch.js';
-export type { OutboxInterceptor, PublishLayer, PublishStep } from './interceptors.js';
-export { OutboxInterceptors } from './interceptors.js';
-export type { OptionNames } from './known-options.js';
-export { assertKnownOptions, unknownOption } from './known-options.js';
-export { maskSecrets } from './mask-secrets.js';
+export type { OutboxErrorCode, PermanentErrorOptions } from './message/errors.js';
+export { isOutboxError, OutboxError, PermanentError, TransientError } from './message/errors.js';
+export type { OptionNames } from './message/known-options.js';
+export { assertKnownOptions, unknownOption } from './message/known-options.js';
+export { maskSecrets } from './message/mask-secrets.js';
+export type {
+  DeadReason,
+  OutboxBacklog,
+  OutboxCounts,
+  OutboxEntry,
+  OutboxHeaders,
+  OutboxRow,
+  OutboxState,
+  OutboxTopic,
+  OutboxTopics,
+  PayloadOf,
+  RetryOptions,
+  RowFilter,
+} from './message/outbox-row.js';
+export { stateOf } from './message/outbox-row.js';
+export type { Outcome } from './message/outcome.js';
+export { attemptsOf } from './message/outcome.js';
+// Retries
+export type {
+  BackoffFunction,
+  BackoffOptions,
+  BackoffStrategies,
+  DelayBackoff,
+  Jitter,
+  NamedBackoff,
+  Random,
+  RetryPolicy,
+} from './message/retry-policy.js';
+export { backoffDelayMs } from './message/retry-policy.js';
+export type { PeekOptions, RowOrder } from './message/row-filter.js';
+export { orderOf, requeueFilter, statesOf } from './message/row-filter.js';
+export type { StandardIssue, StandardResult, StandardSchema } from './message/standard-schema.js';
+export { topicMatcher } from './message/topic-pattern.js';
 export type { ComposeOptions, OutboxApp, StartOptions } from './modules/compose-modules.js';
 export { composeModules } from './modules/compose-modules.js';
 export { Inject, Injectable } from './modules/inject.js';
@@ -57,41 +71,54 @@ export { Pool } from './modules/pool.js';
 export { runUntilSignal } from './modules/run-until-signal.js';
 export type { Token, TokenKey } from './modules/token.js';
 export { nameToken, tokenKey } from './modules/token.js';
-export type { OutboxConfig } from './outbox-config.js';
-export type { OutboxCounter } from './outbox-counters.js';
-export { OutboxCounters } from './outbox-counters.js';
-export type { DispatchSummary } from './outbox-dispatcher.js';
-export { OutboxDispatcher } from './outbox-dispatcher.js';
+export type { Clock } from './observe/clock.js';
+export { systemClock } from './observe/clock.js';
+export type { FailureCount, FailureThreshold } from './observe/failure-watch.js';
+export type { OutboxInterceptor, PublishLayer, PublishStep } from './observe/interceptors.js';
+export { OutboxInterceptors } from './observe/interceptors.js';
+export type { OutboxCounter } from './observe/outbox-counters.js';
+export { OutboxCounters } from './observe/outbox-counters.js';
+export type {
+  FirstFailure,
+  OutboxSignal,
+  OutboxSignalListener,
+  OutboxSignalMap,
+} from './observe/outbox-signals.js';
+export { OutboxSignals } from './observe/outbox-signals.js';
 // Modules
 export type { OutboxHooks, OutboxModuleOptions } from './outbox-module.js';
 export { OutboxModule } from './outbox-module.js';
+export type { HttpResponse } from './publish/error-from-response.js';
+export { errorFromResponse } from './publish/error-from-response.js';
 // Publishers
 export type {
   PublishBatchContext,
   PublishContext,
   PublishFunction,
   PublishResult,
-} from './outbox-publisher.js';
-export { OutboxPublisher } from './outbox-publisher.js';
+} from './publish/outbox-publisher.js';
+export { OutboxPublisher } from './publish/outbox-publisher.js';
+export type { OutboxRoute } from './publish/publisher-routes.js';
+export { OutboxRoutes, routePublisher } from './publish/publisher-routes.js';
+// Capabilities
 export type {
-  DeadReason,
-  OutboxBacklog,
-  OutboxCounts,
-  OutboxEntry,
-  OutboxHeaders,
-  OutboxRow,
-  OutboxState,
-  OutboxTopic,
-  OutboxTopics,
-  PayloadOf,
-  RetryOptions,
-  RowFilter,
-} from './outbox-row.js';
-export { stateOf } from './outbox-row.js';
-export type { FirstFailure, OutboxSignal, OutboxSignalListener, OutboxSignalMap } from './outbox-signals.js';
-export { OutboxSignals } from './outbox-signals.js';
+  AdoptionPlan,
+  DiagnosticLimits,
+  HeldLock,
+  SchemaProblem,
+  WakeupListener,
+  WakeupStatus,
+} from './store/capabilities.js';
+export {
+  JobLock,
+  OutboxDiagnostics,
+  OutboxDriver,
+  OutboxSchema,
+  OutboxWakeup,
+  ProcessedMessages,
+} from './store/capabilities.js';
 // Stores
-export type { CancelResult, OutboxStoreOptions, PurgeCut, RequeueOptions } from './outbox-store.js';
+export type { CancelResult, OutboxStoreOptions, PurgeCut, RequeueOptions } from './store/outbox-store.js';
 export {
   assertFilter,
   assertLimit,
@@ -101,29 +128,7 @@ export {
   notATransaction,
   OutboxStore,
   TransactionalOutboxStore,
-} from './outbox-store.js';
-export type { WorkerHealth, WorkerOptions } from './outbox-worker.js';
-export { OutboxWorker } from './outbox-worker.js';
-export type { Outcome } from './outcome.js';
-export { attemptsOf } from './outcome.js';
-export type { OutboxRoute } from './publisher-routes.js';
-export { OutboxRoutes, routePublisher } from './publisher-routes.js';
-// Retries
-export type {
-  BackoffFunction,
-  BackoffOptions,
-  BackoffStrategies,
-  DelayBackoff,
-  Jitter,
-  NamedBackoff,
-  Random,
-  RetryPolicy,
-} from './retry-policy.js';
-export { backoffDelayMs } from './retry-policy.js';
-export type { PeekOptions, RowOrder } from './row-filter.js';
-export { orderOf, requeueFilter, statesOf } from './row-filter.js';
-export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js';
-export { topicMatcher } from './topic-pattern.js';
-export type { Uuidv7Options } from './uuidv7.js';
-export { createUuidv7 } from './uuidv7.js';
-export type { WorkerConfig } from './worker-config.js';
+} from './store/outbox-store.js';
+export type { WorkerHealth, WorkerOptions } from './worker/outbox-worker.js';
+export { OutboxWorker } from './worker/outbox-worker.js';
+export type { WorkerConfig } from './worker/worker-config.js';

@@ -1,9 +1,8 @@
-import { OutboxDriver, OutboxSchema, OutboxWakeup } from './capabilities.js';
-import { type EnqueueOptions, EnqueuePipeline } from './enqueue.js';
-import { OutboxError } from './errors.js';
-import { assertFailureHook, type FailureThreshold, FailureWatch } from './failure-watch.js';
-import { OutboxInterceptors } from './interceptors.js';
-import { assertKnownOptions, type OptionNames } from './known-options.js';
+import { CONFIG_NAMES, type OutboxConfig, resolveConfig } from './dispatch/outbox-config.js';
+import { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
+import { type EnqueueOptions, EnqueuePipeline } from './enqueue/enqueue-pipeline.js';
+import { OutboxError } from './message/errors.js';
+import { assertKnownOptions, type OptionNames } from './message/known-options.js';
 import { type Lifecycle, Lifecycles } from './modules/lifecycle.js';
 import {
   type Contribution,
@@ -14,15 +13,16 @@ import {
   type Provider,
   provideFactory,
 } from './modules/module.js';
-import { CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
-import { OutboxDispatcher } from './outbox-dispatcher.js';
-import { OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
-import { type OutboxSignalListener, OutboxSignals } from './outbox-signals.js';
-import { OutboxStore } from './outbox-store.js';
-import { OutboxWorker } from './outbox-worker.js';
-import { OutboxRoutes, RoutedPublisher } from './publisher-routes.js';
-import { schemaCheck } from './schema-check.js';
-import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker-config.js';
+import { assertFailureHook, type FailureThreshold, FailureWatch } from './observe/failure-watch.js';
+import { OutboxInterceptors } from './observe/interceptors.js';
+import { type OutboxSignalListener, OutboxSignals } from './observe/outbox-signals.js';
+import { OutboxPublisher, type PublishFunction, toPublisher } from './publish/outbox-publisher.js';
+import { OutboxRoutes, RoutedPublisher } from './publish/publisher-routes.js';
+import { OutboxDriver, OutboxSchema, OutboxWakeup } from './store/capabilities.js';
+import { OutboxStore } from './store/outbox-store.js';
+import { schemaCheck } from './store/schema-check.js';
+import { OutboxWorker } from './worker/outbox-worker.js';
+import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker/worker-config.js';
 
 /** Called for alerts, each after what it tells is in the table. A hook that fails never holds up a row. */
 export interface OutboxHooks {

@@ -5,14 +5,14 @@ import {
   VirtualClock,
 } from '@postcommit/store-memory';
 import { afterEach, expect } from 'vitest';
-import type { DispatcherOptions } from '../src/dispatch-engine.js';
-import type { OutboxErrorCode } from '../src/errors.js';
-import { OutboxDispatcher } from '../src/outbox-dispatcher.js';
-import type { OutboxPublisher, PublishContext, PublishFunction } from '../src/outbox-publisher.js';
-import type { OutboxBacklog, OutboxEntry, OutboxRow } from '../src/outbox-row.js';
-import type { OutboxSignal, OutboxSignalMap, OutboxSignals } from '../src/outbox-signals.js';
-import { OutboxWorker, type WorkerOptions } from '../src/outbox-worker.js';
-import type { Outcome } from '../src/outcome.js';
+import type { DispatcherOptions } from '../src/dispatch/dispatch-engine.js';
+import { OutboxDispatcher } from '../src/dispatch/outbox-dispatcher.js';
+import type { OutboxErrorCode } from '../src/message/errors.js';
+import type { OutboxBacklog, OutboxEntry, OutboxRow } from '../src/message/outbox-row.js';
+import type { Outcome } from '../src/message/outcome.js';
+import type { OutboxSignal, OutboxSignalMap, OutboxSignals } from '../src/observe/outbox-signals.js';
+import type { OutboxPublisher, PublishContext, PublishFunction } from '../src/publish/outbox-publisher.js';
+import { OutboxWorker, type WorkerOptions } from '../src/worker/outbox-worker.js';
 
 /** A virtual clock that can tell how many timers wait. */
 export class CountingClock extends VirtualClock {

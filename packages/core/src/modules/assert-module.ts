@@ -1,4 +1,4 @@
-import { OutboxError } from '../errors.js';
+import { OutboxError } from '../message/errors.js';
 import type { Module } from './module.js';
 
 /** Refuses what JavaScript lets pass for a module: a module without its options, a class, a list, nothing at all. */

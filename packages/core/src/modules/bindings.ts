@@ -1,5 +1,5 @@
-import { OutboxError } from '../errors.js';
-import { assertKnownOptions } from '../known-options.js';
+import { OutboxError } from '../message/errors.js';
+import { assertKnownOptions } from '../message/known-options.js';
 import { assertModule } from './assert-module.js';
 import { dependenciesOf } from './inject.js';
 import {

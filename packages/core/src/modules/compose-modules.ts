@@ -1,5 +1,5 @@
-import { OutboxError } from '../errors.js';
-import { assertKnownOptions, type OptionNames } from '../known-options.js';
+import { OutboxError } from '../message/errors.js';
+import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
 import { type Lifecycle, Lifecycles, STOP_NAMES, type StopOptions } from './lifecycle.js';
 import { LifecycleRuns } from './lifecycle-runs.js';

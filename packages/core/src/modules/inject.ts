@@ -1,4 +1,4 @@
-import { OutboxError } from '../errors.js';
+import { OutboxError } from '../message/errors.js';
 import type { Dependency } from './module.js';
 import { type Token, tokenName } from './token.js';
 

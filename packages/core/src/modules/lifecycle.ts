@@ -1,5 +1,5 @@
-import { OutboxError } from '../errors.js';
-import type { OptionNames } from '../known-options.js';
+import { OutboxError } from '../message/errors.js';
+import type { OptionNames } from '../message/known-options.js';
 import { Pool } from './pool.js';
 import { nameToken } from './token.js';
 

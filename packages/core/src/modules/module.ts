@@ -1,4 +1,4 @@
-import type { OptionNames } from '../known-options.js';
+import type { OptionNames } from '../message/known-options.js';
 import type { Pool, PoolToken } from './pool.js';
 import type { Token } from './token.js';
 

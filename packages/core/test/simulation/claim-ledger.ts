@@ -1,6 +1,6 @@
 import type { MemoryTable } from '@postcommit/store-memory';
-import type { OutboxRow } from '../../src/outbox-row.js';
-import type { Outcome } from '../../src/outcome.js';
+import type { OutboxRow } from '../../src/message/outbox-row.js';
+import type { Outcome } from '../../src/message/outcome.js';
 import type { History } from './history.js';
 import type { RowLedger, RowStory } from './row-ledger.js';
 import type { Settings } from './settings.js';

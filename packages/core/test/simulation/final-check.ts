@@ -1,4 +1,4 @@
-import { stateOf } from '../../src/outbox-row.js';
+import { stateOf } from '../../src/message/outbox-row.js';
 import type { Host } from './host.js';
 import type { RowStory } from './row-ledger.js';
 import type { World } from './world.js';

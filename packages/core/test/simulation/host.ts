@@ -1,9 +1,9 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
-import { EnqueuePipeline } from '../../src/enqueue.js';
-import type { OutboxInterceptor } from '../../src/interceptors.js';
-import { OutboxDispatcher } from '../../src/outbox-dispatcher.js';
-import { OutboxSignals } from '../../src/outbox-signals.js';
-import { OutboxWorker } from '../../src/outbox-worker.js';
+import { OutboxDispatcher } from '../../src/dispatch/outbox-dispatcher.js';
+import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
+import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
+import { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import { OutboxWorker } from '../../src/worker/outbox-worker.js';
 import { BatchProcessPublisher, ProcessPublisher } from './process-publisher.js';
 import { ProcessStore } from './process-store.js';
 import { drawSettings, type Settings } from './settings.js';

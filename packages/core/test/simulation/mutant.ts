@@ -1,7 +1,7 @@
 import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
-import type { OutboxPublisher } from '../../src/outbox-publisher.js';
-import type { OutboxSignals } from '../../src/outbox-signals.js';
-import type { OutboxStore } from '../../src/outbox-store.js';
+import type { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import type { OutboxPublisher } from '../../src/publish/outbox-publisher.js';
+import type { OutboxStore } from '../../src/store/outbox-store.js';
 
 /** One thing broken in the engine or in its store. The ledgers stand outside of it, and must find it out. */
 export interface Mutant {

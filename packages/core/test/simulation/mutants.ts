@@ -1,8 +1,8 @@
 import { MemoryTable, MemoryTransaction } from '@postcommit/store-memory';
 import { vi } from 'vitest';
-import { BatchQueue } from '../../src/batch-queue.js';
-import { ClaimLease } from '../../src/claim-lease.js';
-import { ClaimedBatch } from '../../src/claimed-batch.js';
+import { BatchQueue } from '../../src/dispatch/batch-queue.js';
+import { ClaimLease } from '../../src/dispatch/claim-lease.js';
+import { ClaimedBatch } from '../../src/dispatch/claimed-batch.js';
 import type { Mutant } from './mutant.js';
 
 /** Engines, and stores, with one thing broken. */

@@ -1,4 +1,4 @@
-import type { OutboxEntry } from '../../src/outbox-row.js';
+import type { OutboxEntry } from '../../src/message/outbox-row.js';
 import type { RowKind } from './row-ledger.js';
 import type { World } from './world.js';
 

@@ -1,11 +1,11 @@
-import { PermanentError, TransientError } from '../../src/errors.js';
+import { PermanentError, TransientError } from '../../src/message/errors.js';
+import type { OutboxRow } from '../../src/message/outbox-row.js';
 import {
   OutboxPublisher,
   type PublishBatchContext,
   type PublishContext,
   type PublishResult,
-} from '../../src/outbox-publisher.js';
-import type { OutboxRow } from '../../src/outbox-row.js';
+} from '../../src/publish/outbox-publisher.js';
 import type { PublishFault, Settings } from './settings.js';
 import type { SimProcess } from './sim-process.js';
 import type { World } from './world.js';

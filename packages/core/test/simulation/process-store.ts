@@ -1,7 +1,7 @@
 import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
-import type { OutboxBacklog, OutboxCounts, OutboxRow, RowFilter } from '../../src/outbox-row.js';
-import { OutboxStore } from '../../src/outbox-store.js';
-import type { Outcome } from '../../src/outcome.js';
+import type { OutboxBacklog, OutboxCounts, OutboxRow, RowFilter } from '../../src/message/outbox-row.js';
+import type { Outcome } from '../../src/message/outcome.js';
+import { OutboxStore } from '../../src/store/outbox-store.js';
 import type { Settings } from './settings.js';
 import type { SimProcess } from './sim-process.js';
 import type { World } from './world.js';

@@ -1,4 +1,4 @@
-import type { OutboxState } from '../../src/outbox-row.js';
+import type { OutboxState } from '../../src/message/outbox-row.js';
 import type { History } from './history.js';
 
 /** `poison` kills whoever publishes it; `misfit` does not fit the schema of its topic. */

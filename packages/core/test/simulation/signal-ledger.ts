@@ -1,7 +1,7 @@
-import type { DispatchSummary } from '../../src/outbox-dispatcher.js';
-import type { OutboxRow } from '../../src/outbox-row.js';
-import type { OutboxSignals } from '../../src/outbox-signals.js';
-import type { Outcome } from '../../src/outcome.js';
+import type { DispatchSummary } from '../../src/dispatch/outbox-dispatcher.js';
+import type { OutboxRow } from '../../src/message/outbox-row.js';
+import type { Outcome } from '../../src/message/outcome.js';
+import type { OutboxSignals } from '../../src/observe/outbox-signals.js';
 import type { Claim, ClaimLedger } from './claim-ledger.js';
 import type { History } from './history.js';
 import type { SimProcess } from './sim-process.js';

@@ -1,4 +1,4 @@
-import type { OutboxRow } from '../../src/outbox-row.js';
+import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { ClaimLedger } from './claim-ledger.js';
 import type { History } from './history.js';
 import type { ProcessStore } from './process-store.js';

@@ -1,0 +1,102 @@
+import { isNamedBackoff, strategyOf } from '../message/backoff-strategies.js';
+import { errorText } from '../message/error-text.js';
+import { OutboxError } from '../message/errors.js';
+import type { DeadReason, OutboxRow } from '../message/outbox-row.js';
+import { isDeadReason, type Outcome } from '../message/outcome.js';
+import { backoffDelayMs, boundedDelayMs, type Random, type RetryPolicy } from '../message/retry-policy.js';
+
+/** What becomes of a row whose publish failed. */
+export type Decision =
+  | { readonly kind: 'retry'; readonly delayMs: number }
+  | { readonly kind: 'dead'; readonly reason: DeadReason };
+
+/** The wait when a user's backoff function itself fails: noticed, harmless, and nothing is lost. */
+const BROKEN_BACKOFF_DELAY_MS = 3_600_000;
+
+/**
+ * Decides by the error, the row and the policy alone. A policy frozen in the row wins over the configured one.
+ * Errors are recognised by their fields, so those of another copy of this package, or of nobody's, count too.
+ */
+export function decide(
+  error: unknown,
+  row: OutboxRow,
+  policy: RetryPolicy,
+  random: Random = Math.random,
+): Decision {
+  const { permanent, deadReason } = fieldsOf(error);
+  const dead = (reason: DeadReason): Decision => ({
+    kind: 'dead',
+    reason: isDeadReason(deadReason) ? deadReason : reason,
+  });
+  if (permanent === true) return dead('permanent');
+  const attempts = row.attempts + 1;
+  if (attempts >= (row.retry.maxAttempts ?? policy.maxAttempts)) return dead('exhausted');
+  const delayMs = configuredDelayMs(policy, attempts, error, row, random);
+  return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastDelayMs(error))) };
+}
+
+/** The outcome to settle for a publish that failed. Never throws: the other rows of the batch depend on it. */
+export function outcomeOfError(
+  error: unknown,
+  row: OutboxRow,
+  policy: RetryPolicy,
+  random?: Random,
+): Outcome {
+  const text = errorText(error);
+  try {
+    const decision = decide(error, row, policy, random);
+    return decision.kind === 'dead'
+      ? { id: row.id, kind: 'dead', error: text, reason: decision.reason }
+      : { id: row.id, kind: 'failed', error: text, delayMs: decision.delayMs };
+  } catch (broken) {
+    const both = errorText(`${text} (and the backoff function failed: ${errorText(broken)})`);
+    const delayMs = Math.max(BROKEN_BACKOFF_DELAY_MS, leastDelayMs(error));
+    return { id: row.id, kind: 'failed', error: both, delayMs: boundedDelayMs(delayMs) };
+  }
+}
+
+function configuredDelayMs(
+  policy: RetryPolicy,
+  attempts: number,
+  error: unknown,
+  row: OutboxRow,
+  random: Random,
+): number {
+  const backoff = row.retry.backoff ?? policy.backoff;
+  if (backoff === undefined) return 0;
+  const isFunction = typeof backoff === 'function';
+  if (!isFunction && !isNamedBackoff(backoff)) return backoffDelayMs(backoff, attempts, random);
+  const strategy = isFunction ? backoff : strategyOf(backoff, policy.backoffStrategies);
+  const delayMs = strategy(attempts, error, row);
+  if (Number.isFinite(delayMs)) return delayMs;
+  throw new OutboxError(
+    'INVALID_RETRY_POLICY',
+    `the backoff function returned ${String(delayMs)}, not milliseconds`,
+  );
+}
+
+/** What the other side asked for, in a Retry-After header for example. `retryAfter` is in seconds, as in that header. */
+function leastDelayMs(error: unknown): number {
+  const { retryAfterMs, retryAfter } = fieldsOf(error);
+  if (typeof retryAfterMs === 'number' && retryAfterMs >= 0) return retryAfterMs;
+  const isSeconds = typeof retryAfter === 'number' && Number.isFinite(retryAfter) && retryAfter >= 0;
+  return isSeconds ? retryAfter * 1_000 : 0;
+}
+
+interface ErrorFields {
+  readonly permanent?: unknown;
+  readonly retryAfterMs?: unknown;
+  readonly retryAfter?: unknown;
+  readonly deadReason?: unknown;
+}
+
+/** A copy: an error whose fields can't even be read, a revoked Proxy for one, has none. */
+function fieldsOf(error: unknown): ErrorFields {
+  if (typeof error !== 'object' || error === null) return {};
+  try {
+    const { permanent, retryAfterMs, retryAfter, deadReason } = error as ErrorFields;
+    return { permanent, retryAfterMs, retryAfter, deadReason };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,44 @@
+import { assertKnownOptions } from '../message/known-options.js';
+import { nameToken } from '../modules/token.js';
+import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
+import { assertLimit, type OutboxStore } from '../store/outbox-store.js';
+import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
+
+/** What became of one batch. What was fetched and is counted nowhere else was given back unpublished. */
+export interface DispatchSummary {
+  readonly fetched: number;
+  readonly dispatched: number;
+  readonly failed: number;
+  readonly dead: number;
+  /** Rows whose claim was lost before the outcome could be recorded; their new owner decides. */
+  readonly fenced: number;
+}
+
+const NOTHING: DispatchSummary = { fetched: 0, dispatched: 0, failed: 0, dead: 0, fenced: 0 };
+
+/** Claims pending rows, publishes them and records what became of each. It has no loop of its own. */
+export class OutboxDispatcher {
+  static {
+    nameToken(this, '@postcommit/core/OutboxDispatcher');
+  }
+
+  readonly #engine: DispatchEngine;
+
+  constructor(
+    store: OutboxStore,
+    publisher: OutboxPublisher | PublishFunction,
+    options: DispatcherOptions = {},
+  ) {
+    assertKnownOptions('OutboxDispatcher', options, DISPATCHER_NAMES);
+    this.#engine = new DispatchEngine(store, publisher, options);
+  }
+
+  /** Publishes one batch, by default of `batchSize`. A failing row never stops the rows after it. */
+  async dispatchPending(limit: number = this.#engine.config.batchSize): Promise<DispatchSummary> {
+    assertLimit(limit);
+    return this.#engine.dispatch(limit, async (size) => {
+      const batch = await this.#engine.claim(size);
+      return batch ? batch.run() : NOTHING;
+    });
+  }
+}

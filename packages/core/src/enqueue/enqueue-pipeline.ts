@@ -1,0 +1,164 @@
+import { OutboxError } from '../message/errors.js';
+import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
+import type { OutboxEntry, OutboxTopic, PayloadOf } from '../message/outbox-row.js';
+import type { BackoffOptions, BackoffStrategies } from '../message/retry-policy.js';
+import { type StandardSchema, schemaProblem } from '../message/standard-schema.js';
+import { nameToken } from '../modules/token.js';
+import { intercept, type OutboxInterceptor } from '../observe/interceptors.js';
+import { assertEntry, type EntryLimits, toNewRow } from './entry-validation.js';
+import { createUuidv7 } from './uuidv7.js';
+
+/** An entry that passed every check, as a store writes it. */
+export interface NewRow {
+  readonly id: string;
+  readonly topic: string;
+  /** JSON text. */
+  readonly payload: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Absent: now, by the database's clock. */
+  readonly availableAt?: Date;
+  readonly maxAttempts?: number;
+  readonly backoff?: BackoffOptions;
+}
+
+/** A Standard Schema (Zod, Valibot, ArkType …) for each topic that wants one. */
+export type OutboxSchemas = { readonly [Topic in OutboxTopic]?: StandardSchema<PayloadOf<Topic>> };
+
+export interface EnqueueOptions {
+  readonly schemas?: OutboxSchemas;
+  /** Default 1 MiB (1,048,576): larger messages belong in object storage, with a reference in the payload. */
+  readonly maxPayloadBytes?: number;
+  /** Entries that name another backoff strategy are refused. Default: names are not checked. */
+  readonly backoffStrategies?: BackoffStrategies;
+  readonly interceptors?: Iterable<OutboxInterceptor>;
+  /** Default: UUIDv7s, increasing within the process. */
+  readonly generateId?: () => string;
+}
+
+const ENQUEUE_NAMES: OptionNames<EnqueueOptions> = {
+  schemas: true,
+  backoffStrategies: true,
+  maxPayloadBytes: true,
+  interceptors: true,
+  generateId: true,
+};
+
+/** Of all payloads of one call, which is one statement: PostgreSQL takes 256 MB of JSON in one, and Node twice that in a string. */
+const MAX_CALL_LENGTH = 128 * 1_048_576;
+
+type Insert = (rows: readonly NewRow[]) => Promise<void>;
+
+/** The way of every entry into every store: interceptors, checks, ids, then the store's own insert. */
+export class EnqueuePipeline {
+  static {
+    nameToken(this, '@postcommit/core/EnqueuePipeline');
+  }
+
+  readonly #options: EnqueueOptions;
+  readonly #schemas: ReadonlyMap<string, StandardSchema>;
+  readonly #limits: EntryLimits;
+  readonly #interceptors: readonly OutboxInterceptor[];
+  readonly #generateId: () => string;
+
+  constructor(options: EnqueueOptions = {}) {
+    assertKnownOptions('EnqueuePipeline', options, ENQUEUE_NAMES);
+    this.#options = options;
+    this.#schemas = schemaMap(options.schemas ?? {});
+    const { backoffStrategies } = options;
+    this.#limits = { maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576, backoffStrategies };
+    assertMaxPayloadBytes(this.#limits.maxPayloadBytes);
+    this.#interceptors = [...(options.interceptors ?? [])];
+    this.#generateId = options.generateId ?? createUuidv7();
+  }
+
+  /** Nothing is inserted unless every entry is good. Gives the ids in the order of the entries. */
+  async run(entries: OutboxEntry | readonly OutboxEntry[], insert: Insert): Promise<string[]> {
+    const list = Array.isArray(entries) ? (entries as readonly OutboxEntry[]) : [entries as OutboxEntry];
+    if (list.length === 0) return [];
+    list.forEach(assertEntry);
+    const layers = this.#interceptors.map((interceptor) => interceptor.enqueue?.bind(interceptor));
+    // The checks come last, so that what an interceptor changed is checked too.
+    return intercept(layers, (final) => this.#insertChecked(final, insert))(list);
+  }
+
+  /** The same pipeline with another source of ids: repeatable ones in tests, for example. */
+  withIds(generateId: () => string): EnqueuePipeline {
+    return new EnqueuePipeline({ ...this.#options, generateId });
+  }
+
+  hasSchema(topic: string): boolean {
+    return this.#schemas.has(topic);
+  }
+
+  /** What the schema of this topic, if there is one, objects to in a payload. */
+  async schemaProblem(topic: string, payload: unknown): Promise<string | undefined> {
+    const schema = this.#schemas.get(topic);
+    return schema && schemaProblem(schema, payload);
+  }
+
+  async #insertChecked(entries: readonly OutboxEntry[], insert: Insert): Promise<string[]> {
+    const rows = this.#toNewRows(entries);
+    const ids = rows.map(({ id }) => id);
+    assertDistinctIds(ids);
+    for (const [index, { topic, payload }] of rows.entries()) {
+      if (!this.hasSchema(topic)) continue;
+      // Asked about what will be published, a Date as a string for one: what passes here passes there.
+      const problem = await this.schemaProblem(topic, JSON.parse(payload));
+      if (problem)
+        throw new OutboxError('SCHEMA_MISMATCH', `entry ${index}: payload of topic '${topic}': ${problem}`);
+    }
+    if (rows.length > 0) await insert(rows);
+    return ids;
+  }
+
+  #toNewRows(entries: readonly OutboxEntry[]): NewRow[] {
+    let length = 0;
+    return entries.map((entry, index) => {
+      const row = toNewRow(entry, index, this.#limits, this.#generateId);
+      length += row.payload.length;
+      if (length <= MAX_CALL_LENGTH) return row;
+      throw new OutboxError(
+        'PAYLOAD_TOO_LARGE',
+        `entry ${index}: up to here the payloads of this call have more than 128 MiB of JSON; enqueue the list in several calls, inside one transaction if it belongs together`,
+      );
+    });
+  }
+}
+
+function assertDistinctIds(ids: readonly string[]): void {
+  if (new Set(ids).size === ids.length) return;
+  const seen = new Map<string, number>();
+  for (const [index, id] of ids.entries()) {
+    const first = seen.get(id);
+    if (first !== undefined) {
+      throw new OutboxError(
+        'DUPLICATE_ID',
+        `entry ${index}: id '${id}' is already used by entry ${first} of this list`,
+      );
+    }
+    seen.set(id, index);
+  }
+}
+
+function schemaMap(schemas: OutboxSchemas): Map<string, StandardSchema> {
+  const map = new Map<string, StandardSchema>();
+  for (const [topic, schema] of Object.entries<StandardSchema | undefined>(schemas)) {
+    if (typeof schema?.['~standard']?.validate !== 'function') {
+      throw new OutboxError(
+        'INVALID_CONFIG',
+        `schemas: the one of topic '${topic}' is not a Standard Schema`,
+      );
+    }
+    map.set(topic, schema);
+  }
+  return map;
+}
+
+function assertMaxPayloadBytes(bytes: number): void {
+  if (Number.isInteger(bytes) && bytes >= 1) return;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `maxPayloadBytes must be a whole number from 1, got ${String(bytes)}`,
+  );
+}

@@ -1,0 +1,77 @@
+import { OutboxError, PermanentError } from '../message/errors.js';
+import type { OutboxRow } from '../message/outbox-row.js';
+import { topicMatcher } from '../message/topic-pattern.js';
+import { Pool } from '../modules/pool.js';
+import { nameToken } from '../modules/token.js';
+import {
+  OutboxPublisher,
+  type PublishContext,
+  type PublishFunction,
+  toPublisher,
+} from './outbox-publisher.js';
+
+/** Rows that belong to a publisher of their own. */
+export interface OutboxRoute {
+  readonly name: string;
+  matches(row: OutboxRow): boolean;
+  readonly publisher: OutboxPublisher;
+}
+
+/** Routes that modules contribute: asked before the application's publisher, so that it never sees their rows. */
+export class OutboxRoutes extends Pool<OutboxRoute> {
+  static {
+    nameToken(this, '@postcommit/core/OutboxRoutes');
+  }
+}
+
+/** Sends each row to the first route that matches. */
+export class RoutedPublisher extends OutboxPublisher {
+  readonly #routes: readonly OutboxRoute[];
+
+  constructor(routes: Iterable<OutboxRoute>) {
+    super();
+    this.#routes = [...routes];
+  }
+
+  /** Who publishes this row; undefined where no route matches. */
+  publisherOf(row: OutboxRow): OutboxPublisher | undefined {
+    return this.#routes.find((route) => route.matches(row))?.publisher;
+  }
+
+  async publish(row: OutboxRow, context: PublishContext): Promise<void> {
+    const publisher = this.publisherOf(row);
+    if (!publisher) {
+      const names = this.#routes.map(({ name }) => name).join(', ');
+      throw new PermanentError(`no route for topic '${row.topic}'; the routes are: ${names}`);
+    }
+    await publisher.publish(row, context);
+  }
+}
+
+/** Who publishes a row in the end, so that rows of one route can go out in one call. */
+export function finalPublisher(publisher: OutboxPublisher, row: OutboxRow): OutboxPublisher {
+  const next = publisher instanceof RoutedPublisher ? publisher.publisherOf(row) : undefined;
+  return next ? finalPublisher(next, row) : publisher;
+}
+
+/**
+ * Chooses a publisher by topic. In a pattern `*` stands for any characters; the first match wins, and a row
+ * that matches none is dead at once.
+ *
+ * @example
+ * routePublisher({ 'payments.*': kafka, '*': (row) => webhook.send(row) })
+ */
+export function routePublisher(
+  routes: Readonly<Record<string, OutboxPublisher | PublishFunction>>,
+): OutboxPublisher {
+  const list = Object.entries(routes).map(([pattern, publisher]) => toRoute(pattern, publisher));
+  if (list.length === 0) throw new OutboxError('INVALID_CONFIG', 'routePublisher: no route given');
+  return new RoutedPublisher(list);
+}
+
+function toRoute(pattern: string, publisher: OutboxPublisher | PublishFunction): OutboxRoute {
+  if (pattern === '')
+    throw new OutboxError('INVALID_CONFIG', "routePublisher: an empty pattern matches nothing; use '*'");
+  const matches = topicMatcher(pattern);
+  return { name: pattern, matches: ({ topic }) => matches(topic), publisher: toPublisher(publisher) };
+}

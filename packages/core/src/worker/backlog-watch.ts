@@ -1,0 +1,47 @@
+import type { Clock } from '../observe/clock.js';
+import type { OutboxSignals } from '../observe/outbox-signals.js';
+import type { OutboxStore } from '../store/outbox-store.js';
+
+/** How often the backlog is looked at. */
+const INTERVAL_MS = 15_000;
+
+/** Tells `backlog` when too much waits: once, and again only after it has been less. */
+export class BacklogWatch {
+  readonly #store: OutboxStore;
+  readonly #signals: OutboxSignals;
+  readonly #clock: Clock;
+  readonly #threshold: number;
+  #isOver = false;
+  #cancel: (() => void) | undefined;
+
+  constructor(store: OutboxStore, signals: OutboxSignals, clock: Clock, threshold: number) {
+    this.#store = store;
+    this.#signals = signals;
+    this.#clock = clock;
+    this.#threshold = threshold;
+  }
+
+  start(): void {
+    this.#cancel = this.#clock.schedule(INTERVAL_MS, () => {
+      this.start();
+      void this.#look();
+    });
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const backlog = await this.#store.backlog(this.#threshold);
+      const wasOver = this.#isOver;
+      // What is scheduled for later is no backlog.
+      this.#isOver = backlog.due >= this.#threshold;
+      if (this.#isOver && !wasOver) this.#signals.tell('backlog', { ...backlog, threshold: this.#threshold });
+    } catch {
+      // A store that can't be reached is the worker's to tell; the next look comes by itself.
+    }
+  }
+}

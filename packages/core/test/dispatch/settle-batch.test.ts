@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest';
+import { DispatchEngine } from '../../src/dispatch/dispatch-engine.js';
+import {
+  type EndedRow,
+  settleBatch,
+  settlePublished,
+  stillOurs,
+  summarise,
+  tellEnds,
+} from '../../src/dispatch/settle-batch.js';
+import type { OutboxRow } from '../../src/message/outbox-row.js';
+import type { Outcome } from '../../src/message/outcome.js';
+import { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import { type CountingClock, entries, FaultyStore, listen, openOutbox, rowWith } from '../outbox-fixture.js';
+
+interface Claimed {
+  readonly clock: CountingClock;
+  readonly store: FaultyStore;
+  readonly engine: DispatchEngine;
+  readonly token: string;
+}
+
+async function claimed(...ids: string[]): Promise<Claimed> {
+  const { clock, store } = openOutbox({}, (options, virtual) => new FaultyStore(options, virtual));
+  await store.enqueue(entries(...ids));
+  const [row] = await store.fetchPending(ids.length);
+  const engine = new DispatchEngine(store, async () => {}, { clock });
+  return { clock, store, engine, token: row?.claimToken ?? '' };
+}
+
+function dispatched(id: string): EndedRow {
+  return { row: rowWith({ id }), outcome: { id, kind: 'dispatched' } };
+}
+
+function failed(id: string, row: Partial<OutboxRow> = {}): EndedRow {
+  return { row: rowWith({ id, ...row }), outcome: { id, kind: 'failed', error: `${id} failed`, delayMs: 7 } };
+}
+
+function dead(id: string, row: Partial<OutboxRow> = {}): EndedRow {
+  return { row: rowWith({ id, ...row }), outcome: { id, kind: 'dead', error: 'never', reason: 'permanent' } };
+}
+
+function released(id: string): EndedRow {
+  return { row: rowWith({ id }), outcome: { id, kind: 'released' } };
+}
+
+const forEver = (): number => Number.POSITIVE_INFINITY;
+const away = (): Promise<void> => Promise.reject(new Error('database is away'));
+
+describe('settleBatch', () => {
+  test('records every outcome in one call and gives the ids that were still ours', async () => {
+    const { store, engine, token } = await claimed('x1', 'x2', 'x3');
+    await store.requeue('x2');
+    const ended = [dispatched('x1'), dispatched('x2'), failed('x3')];
+    expect(await settleBatch(engine, token, ended, forEver)).toEqual(['x1', 'x3']);
+    expect(store.timesOf('settle')).toHaveLength(1);
+  });
+
+  test('is repeated with waits that double up to two seconds, and tells each', async () => {
+    const { clock, store, engine, token } = await claimed('x1');
+    const heard = listen(engine.signals, 'trouble');
+    store.before.settle = away;
+    const settling = settleBatch(engine, token, [dispatched('x1')], forEver);
+    await clock.advance(7_150);
+    expect(store.timesOf('settle')).toEqual([0, 50, 150, 350, 750, 1_550, 3_150, 5_150, 7_150]);
+    expect(heard.map(({ told }) => told.retryInMs)).toEqual([
+      50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000,
+    ]);
+    expect(heard[0]?.told.error).toEqual(new Error('database is away'));
+    store.comeBack();
+    await clock.advance(2_000);
+    expect(await settling).toEqual(['x1']);
+  });
+
+  test('is not repeated when the time is up before the next try', async () => {
+    const { clock, store, engine, token } = await claimed('x1');
+    store.before.settle = away;
+    const settling = settleBatch(engine, token, [dispatched('x1')], () => 150 - clock.monotonicMs());
+    const refused = expect(settling).rejects.toThrow('database is away');
+    await clock.advance(1_000);
+    await refused;
+    expect(store.timesOf('settle')).toEqual([0, 50]);
+  });
+});
+
+describe('settlePublished', () => {
+  test('records what was published where the whole could not be', async () => {
+    const { store, engine, token } = await claimed('x1', 'x2', 'x3');
+    store.before.settle = (outcomes: readonly Outcome[]) =>
+      outcomes.some(({ kind }) => kind === 'failed')
+        ? Promise.reject(new Error('column is too short'))
+        : undefined;
+    const ended = [dispatched('x1'), failed('x2'), released('x3')];
+    expect(await settlePublished(engine, token, ended)).toEqual(['x1']);
+    expect(await store.count()).toMatchObject({ dispatched: 1, pending: 2 });
+  });
+
+  test('never rejects: it fails for the reason that is known already', async () => {
+    const { store, engine, token } = await claimed('x1', 'x2');
+    store.before.settle = away;
+    expect(await settlePublished(engine, token, [dispatched('x1'), failed('x2')])).toEqual([]);
+  });
+
+  test.each([
+    ['only what was published', [dispatched('x1'), dispatched('x2')]],
+    ['nothing that was published', [failed('x1'), released('x2')]],
+  ])('is not tried with %s: it would be the same, or empty', async (_name, ended) => {
+    const { store, engine, token } = await claimed('x1', 'x2');
+    expect(await settlePublished(engine, token, ended)).toEqual([]);
+    expect(store.timesOf('settle')).toEqual([]);
+  });
+});
+
+describe('summarise', () => {
+  test('counts by what is in the table: fenced rows are nothing else', () => {
+    const ended = [
+      dispatched('x1'),
+      dispatched('x2'),
+      failed('x3'),
+      dead('x4'),
+      released('x5'),
+      failed('x6'),
+    ];
+    expect(summarise(9, ended, stillOurs(ended, ['x1', 'x3', 'x4', 'x5']))).toEqual({
+      fetched: 9,
+      dispatched: 1,
+      failed: 1,
+      dead: 1,
+      fenced: 2,
+    });
+  });
+});
+
+describe('tellEnds', () => {
+  function told(ended: readonly EndedRow[], settled: readonly string[]): unknown[] {
+    const signals = new OutboxSignals();
+    const heard = listen(signals, 'failed', 'firstFailure', 'dead', 'fenced');
+    tellEnds(signals, ended, stillOurs(ended, settled));
+    return heard.map(({ signal, told: what }) => [
+      signal,
+      'row' in what ? { ...what, row: what.row.id } : what,
+    ]);
+  }
+
+  test('says nothing of rows that went well or were given back', () => {
+    expect(told([dispatched('x1'), released('x2')], ['x1', 'x2'])).toEqual([]);
+  });
+
+  test('tells failures with the wait, and the first of a row apart', () => {
+    expect(told([failed('x1'), failed('x2', { attempts: 1 })], ['x1', 'x2'])).toEqual([
+      ['failed', { row: 'x1', error: 'x1 failed', delayMs: 7 }],
+      ['firstFailure', { row: 'x1', error: 'x1 failed', willRetry: true, delayMs: 7 }],
+      ['failed', { row: 'x2', error: 'x2 failed', delayMs: 7 }],
+    ]);
+  });
+
+  test('tells the dead with the reason', () => {
+    expect(told([dead('x1', { attempts: 3 })], ['x1'])).toEqual([
+      ['dead', { row: 'x1', error: 'never', reason: 'permanent' }],
+    ]);
+  });
+
+  test('tells a first failure that is also the last', () => {
+    expect(told([dead('x1')], ['x1'])).toEqual([
+      ['dead', { row: 'x1', error: 'never', reason: 'permanent' }],
+      ['firstFailure', { row: 'x1', error: 'never', willRetry: false }],
+    ]);
+  });
+
+  test('tells no first failure of a row that was given up untried', () => {
+    const { row } = dead('x1');
+    const outcome = { id: 'x1', kind: 'dead', untried: true, error: 'odd', reason: 'undecodable' } as const;
+    expect(told([{ row, outcome }], ['x1'])).toEqual([
+      ['dead', { row: 'x1', error: 'odd', reason: 'undecodable' }],
+    ]);
+  });
+
+  test('gives the row as it is after the decision, without its claim', () => {
+    const signals = new OutboxSignals();
+    const heard = listen(signals, 'failed', 'firstFailure', 'dead');
+    const claim = { claimToken: 'mine', retakes: 2 };
+    const ended = [failed('x1', { ...claim, attempts: 4 }), dead('x2', { ...claim, lastError: 'before' })];
+    const before = Date.now();
+    tellEnds(signals, ended, () => true);
+    const rows = heard.map(({ signal, told: what }) => [signal, 'row' in what && what.row]);
+    const deadRow = {
+      ...rowWith({ id: 'x2', attempts: 1, lastError: 'never', deadReason: 'permanent' }),
+      deadAt: expect.any(Date),
+    };
+    expect(rows).toEqual([
+      [
+        'failed',
+        { ...rowWith({ id: 'x1', attempts: 5, lastError: 'x1 failed' }), availableAt: expect.any(Date) },
+      ],
+      ['dead', deadRow],
+      ['firstFailure', deadRow],
+    ]);
+    const [x1, x2] = heard.flatMap(({ told: what }) => ('row' in what ? [what.row] : []));
+    expect(x1?.availableAt.getTime()).toBeGreaterThanOrEqual(before + 7);
+    expect(x2?.deadAt?.getTime()).toBeGreaterThanOrEqual(before);
+  });
+
+  test('tells of fenced rows only that they were fenced, all at once', () => {
+    expect(told([failed('x1'), dead('x2'), dispatched('x3'), released('x4')], [])).toEqual([
+      ['fenced', { ids: ['x1', 'x2', 'x3', 'x4'] }],
+    ]);
+  });
+});

@@ -1,0 +1,91 @@
+import { VirtualClock } from '@postcommit/store-memory';
+import { describe, expect, test } from 'vitest';
+import { FailureWatch } from '../../src/observe/failure-watch.js';
+import { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import { listen, rowWith } from '../outbox-fixture.js';
+
+const WINDOW_MS = 60_000;
+
+function watch(threshold: number) {
+  const clock = new VirtualClock();
+  const signals = new OutboxSignals();
+  const heard = listen(signals, 'failures');
+  new FailureWatch(signals, { threshold, windowMs: WINDOW_MS }, clock);
+  return {
+    clock,
+    fail: (topic = 'order.paid') =>
+      signals.tell('failed', { row: rowWith({ topic }), error: 'no', delayMs: 0 }),
+    die: (topic = 'order.paid') =>
+      signals.tell('dead', { row: rowWith({ topic }), error: 'no', reason: 'exhausted' }),
+    /** What was told, and forgets it. */
+    told: () => heard.splice(0).map(({ told }) => told),
+  };
+}
+
+const alert = (count: number, threshold: number, topic = 'order.paid') => ({
+  topic,
+  count,
+  windowMs: WINDOW_MS,
+  threshold,
+});
+
+describe('failures of a topic', () => {
+  test('are told once, when there are more than the threshold', async () => {
+    const { clock, fail, die, told } = watch(3);
+    fail();
+    await clock.advance(20_000);
+    die();
+    fail();
+    expect(told()).toEqual([]);
+    fail();
+    expect(told()).toEqual([alert(4, 3)]);
+    for (let more = 0; more < 100; more++) fail();
+    expect(told()).toEqual([]);
+  });
+
+  test('are told again only after there were fewer', async () => {
+    const { clock, fail, told } = watch(2);
+    for (let count = 0; count < 3; count++) fail();
+    expect(told()).toHaveLength(1);
+    for (let steady = 0; steady < 20; steady++) {
+      await clock.advance(10_000);
+      fail();
+    }
+    expect(told(), 'it never fell below').toEqual([]);
+    await clock.advance(WINDOW_MS);
+    for (let count = 0; count < 2; count++) fail();
+    expect(told()).toEqual([]);
+    fail();
+    expect(told()).toEqual([alert(3, 2)]);
+  });
+
+  test('count no longer than the window, whatever the pace', async () => {
+    const { clock, fail, told } = watch(3);
+    for (let slow = 0; slow < 50; slow++) {
+      fail();
+      await clock.advance(WINDOW_MS / 3);
+    }
+    expect(told()).toEqual([]);
+  });
+
+  test('are counted apart from those of other topics', () => {
+    const { fail, told } = watch(1);
+    fail('a');
+    fail('b');
+    expect(told()).toEqual([]);
+    fail('b');
+    expect(told()).toEqual([alert(2, 1, 'b')]);
+    fail('a');
+    expect(told()).toEqual([alert(2, 1, 'a')]);
+  });
+
+  test('are forgotten of the topic that failed longest ago, beyond a thousand topics', () => {
+    const { fail, told } = watch(1);
+    for (let topic = 0; topic <= 1_000; topic++) fail(`t${topic}`);
+    fail('t0');
+    expect(told(), 'forgotten').toEqual([]);
+    fail('t1000');
+    fail('t0');
+    expect(told()).toEqual([alert(2, 1, 't1000'), alert(2, 1, 't0')]);
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import type { OutboxRow } from '../../src/message/outbox-row.js';
+import { InFlightBudget } from '../../src/worker/in-flight-budget.js';
+import { rowWith } from '../outbox-fixture.js';
+
+function rowsOf(count: number, payload: unknown): OutboxRow[] {
+  return Array.from({ length: count }, (_, index) => rowWith({ id: `x${index}`, payload }));
+}
+
+/** Lets the average come as near to the weight of such rows as numbers can tell. */
+function used(budget: InFlightBudget, payload: unknown): void {
+  for (let batch = 0; batch < 50; batch++) budget.add(rowsOf(1, payload))();
+}
+
+describe('InFlightBudget', () => {
+  test('has room for all that is wanted while the budget allows it', () => {
+    const budget = new InFlightBudget(64 * 1024 * 1024);
+    expect(budget.room(50)).toBe(50);
+    expect(budget.room(1_000)).toBe(1_000);
+    expect(budget.room(10_000)).toBe(1_024);
+  });
+
+  test('wants fewer rows when those before were heavy', () => {
+    const budget = new InFlightBudget(1_000_000);
+    used(budget, 'x'.repeat(100_000));
+    expect(budget.room(50)).toBe(10);
+  });
+
+  test('and more again when those before were light', () => {
+    const budget = new InFlightBudget(1_000_500);
+    expect(budget.room(1_000)).toBe(15);
+    used(budget, 'x'.repeat(1_000));
+    expect(budget.room(1_000)).toBe(1_000);
+  });
+
+  test('one batch moves the average half of the way', () => {
+    const budget = new InFlightBudget(1_000_500);
+    used(budget, 'x'.repeat(1_000));
+    budget.add(rowsOf(10, 'x'.repeat(9_000)))();
+    expect(budget.room(1_000)).toBe(200);
+  });
+
+  test('counts what is in flight until it is taken off', () => {
+    const budget = new InFlightBudget(1_000_000);
+    used(budget, 'x'.repeat(100_000));
+    const takeOff = budget.add(rowsOf(7, 'x'.repeat(100_000)));
+    expect(budget.room(50)).toBe(3);
+    takeOff();
+    expect(budget.room(50)).toBe(10);
+  });
+
+  test('has no room when it is used up', () => {
+    const budget = new InFlightBudget(1_000);
+    const takeOff = budget.add(rowsOf(1, 'x'.repeat(1_000)));
+    expect(budget.room(50)).toBe(0);
+    takeOff();
+    expect(budget.room(50)).toBe(1);
+  });
+
+  test('has always room for one row, however heavy rows are, while anything is left', () => {
+    const budget = new InFlightBudget(1_000);
+    const takeOff = budget.add(rowsOf(1, 'x'.repeat(999)));
+    used(budget, 'x'.repeat(1_000_000));
+    expect(budget.room(50)).toBe(1);
+    takeOff();
+  });
+
+  test.each<[string, unknown, number]>([
+    ['text', 'x'.repeat(1_000), 1_000],
+    ['a number', 5, 8],
+    ['null', null, 8],
+    ['nothing, as in a row that can not be read', undefined, 8],
+    ['an object with its names', { name: 'x'.repeat(100) }, 120],
+    ['a list', [1, 2, 3], 43],
+    ['what is nested', { a: { b: ['x'.repeat(50)] } }, 101],
+    ['an empty text, which is taken for one byte', '', 1],
+  ])('weighs %s', (_name, payload, bytes) => {
+    const budget = new InFlightBudget(bytes * 1_000.5);
+    used(budget, payload);
+    expect(budget.room(10_000)).toBe(1_000);
+  });
+});

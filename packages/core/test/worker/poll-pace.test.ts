@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { PollPace } from '../../src/worker/poll-pace.js';
+
+function waits(pace: PollPace, count: number): number[] {
+  return Array.from({ length: count }, () => pace.afterPoll('nothing'));
+}
+
+/** One that has not found anything for long. */
+function pausing(): PollPace {
+  const pace = new PollPace(1_000);
+  waits(pace, 7);
+  return pace;
+}
+
+describe('PollPace', () => {
+  test('doubles from 20 ms up to the poll interval while nothing is found', () => {
+    expect(waits(new PollPace(1_000), 8)).toEqual([20, 40, 80, 160, 320, 640, 1_000, 1_000]);
+  });
+
+  test('never waits longer than the poll interval, not even in a burst', () => {
+    const pace = new PollPace(7);
+    expect(waits(pace, 2)).toEqual([7, 7]);
+    pace.hint('late');
+    expect(waits(pace, 13)).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 7, 7, 7]);
+  });
+
+  test('looks again at once while there may be more', () => {
+    const pace = pausing();
+    expect(pace.afterPoll('more')).toBe(0);
+    expect(pace.afterPoll('more')).toBe(0);
+    expect(waits(pace, 2)).toEqual([20, 40]);
+  });
+
+  test('begins with the shortest wait after all that was due, however often some is', () => {
+    const pace = pausing();
+    expect(pace.afterPoll('all')).toBe(20);
+    expect(pace.afterPoll('all')).toBe(20);
+    expect(waits(pace, 2)).toEqual([40, 80]);
+  });
+
+  test('a hint begins a burst of polls, and what follows it begins with the shortest wait', () => {
+    const pace = pausing();
+    expect(pace.hint('late')).toBe(true);
+    expect(waits(pace, 16)).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 10, 50, 100, 100, 20, 40]);
+  });
+
+  test('one that comes before its COMMIT is followed by more polls without a pause', () => {
+    const pace = pausing();
+    expect(pace.hint('early')).toBe(true);
+    expect(waits(pace, 6)).toEqual([0, 0, 1, 2, 3, 3]);
+  });
+
+  test('which are left out once rows have come', () => {
+    const pace = pausing();
+    pace.hint('early');
+    expect(pace.afterPoll('all')).toBe(2);
+    expect(waits(pace, 2)).toEqual([3, 3]);
+  });
+
+  test('a hint in the middle of a burst begins it anew', () => {
+    const pace = pausing();
+    pace.hint('late');
+    waits(pace, 3);
+    expect(pace.hint('late')).toBe(true);
+    expect(waits(pace, 3)).toEqual([1, 2, 3]);
+  });
+
+  test('rows in the middle of a burst do not end it: more may be about to commit', () => {
+    const pace = pausing();
+    pace.hint('late');
+    expect(waits(pace, 6)).toEqual([1, 2, 3, 3, 3, 3]);
+    expect(pace.afterPoll('more')).toBe(0);
+    expect(pace.afterPoll('all')).toBe(3);
+    expect(waits(pace, 5)).toEqual([3, 3, 3, 10, 50]);
+  });
+
+  test('a hint during the shortest wait, or while rows come, does not shorten it', () => {
+    const pace = pausing();
+    pace.hint('late');
+    waits(pace, 1);
+    expect(pace.hint('late')).toBe(false);
+    pace.afterPoll('more');
+    expect(pace.hint('late')).toBe(false);
+  });
+
+  test.each([
+    ['late', [1, 2, 2, 2, 2]],
+    ['early', [0, 2, 2, 2, 2]],
+  ] as const)(
+    'hints that keep coming while nothing is found do not make the waits shorter: %s ones',
+    (time, expected) => {
+      const pace = pausing();
+      const hinted = Array.from({ length: 5 }, () => {
+        pace.hint(time);
+        return pace.afterPoll('nothing');
+      });
+      expect(hinted).toEqual(expected);
+    },
+  );
+
+  test('a hint before the first poll asks for nothing: that one comes anyway', () => {
+    expect(new PollPace(1_000).hint('early')).toBe(false);
+  });
+});
