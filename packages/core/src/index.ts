@@ -5,12 +5,12 @@ export { decide } from './dispatch/decide.js';
 // Dispatching
 export type { DispatcherOptions } from './dispatch/dispatch-engine.js';
 export type { OutboxConfig } from './dispatch/outbox-config.js';
-export type { DispatchSummary } from './dispatch/outbox-dispatcher.js';
 export { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
 export type { EnqueueOptions, NewRow, OutboxSchemas } from './enqueue/enqueue-pipeline.js';
 export { EnqueuePipeline } from './enqueue/enqueue-pipeline.js';
 export type { Uuidv7Options } from './enqueue/uuidv7.js';
 export { createUuidv7 } from './enqueue/uuidv7.js';
+export type { DispatchSummary } from './message/dispatch-summary.js';
 export { errorText } from './message/error-text.js';
 // Errors
 export type { OutboxErrorCode, PermanentErrorOptions } from './message/errors.js';

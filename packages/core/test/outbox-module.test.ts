@@ -307,7 +307,7 @@ describe('the worker of OutboxModule', () => {
     const [id] = await app.get(OutboxStore).enqueue(paid);
     await started.promise;
     await app.stop({ graceMs: 0 });
-    expect(await aborted.promise).toContain('the worker was stopped, and 0 ms of grace are over');
+    expect(await aborted.promise).toContain('worker stopping: the 0 ms grace period is over');
     expect(await stopped.promise).toEqual([id]);
   });
 

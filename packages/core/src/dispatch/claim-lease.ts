@@ -1,68 +1,67 @@
 import { errorText } from '../message/error-text.js';
-import type { OutboxRow } from '../message/outbox-row.js';
 import type { Clock } from '../observe/clock.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 import { heartbeatMs } from './outbox-config.js';
-
-/** Rows that are published in one call, and how it is aborted. */
-interface Running {
-  readonly abort: (reason: Error) => void;
-  /** Rows of the call that are still ours. */
-  held: number;
-}
+import type { RowInFlight } from './row-in-flight.js';
 
 /**
- * Keeps the claim of one batch alive while its rows are published, and tells when it is lost. The deadline runs
- * on the process's own clock from before the claim was sent, so it always passes before the database's does.
+ * Keeps the claim of one batch alive while its rows are published, and aborts publishes whose claim is lost. The
+ * deadline runs on the process's own clock from before the claim was sent, so it always passes before the database's.
  */
 export class ClaimLease {
   readonly #store: OutboxStore;
   readonly #token: string;
+  readonly #rows: readonly RowInFlight[];
   readonly #clock: Clock;
-  readonly #held: Set<string>;
-  readonly #running = new Map<string, Running>();
   #deadlineMs: number;
   #lastFailure: unknown;
   #cancelHeartbeat: () => void;
   #cancelDeadline: () => void;
 
-  constructor(store: OutboxStore, token: string, ids: Iterable<string>, sentAtMs: number, clock: Clock) {
+  constructor(
+    store: OutboxStore,
+    token: string,
+    rows: readonly RowInFlight[],
+    sentAtMs: number,
+    clock: Clock,
+  ) {
     this.#store = store;
     this.#token = token;
+    this.#rows = rows;
     this.#clock = clock;
-    this.#held = new Set(ids);
     this.#deadlineMs = sentAtMs + store.claimTimeoutMs;
-    // From the sending too: a claim that waited long for its answer would run out before its first heartbeat.
+    // Counted from the sending too: a claim that was answered late would run out before its first heartbeat.
     this.#cancelHeartbeat = this.#scheduleHeartbeat(clock.monotonicMs() - sentAtMs);
     this.#cancelDeadline = this.#scheduleDeadline();
   }
 
   /** Whether a publish of this row may start now. */
-  holds(id: string): boolean {
-    return this.#held.has(id) && this.#clock.monotonicMs() < this.#deadlineMs;
+  holds({ isHeld }: RowInFlight): boolean {
+    return isHeld && this.#clock.monotonicMs() < this.#deadlineMs;
   }
 
   /** Calls `abort` if the claims on all these rows are lost before `publishEnded`. */
-  publishStarted(rows: readonly OutboxRow[], abort: (reason: Error) => void): void {
-    const running = { abort, held: rows.length };
-    for (const { id } of rows) this.#running.set(id, running);
+  publishStarted(rows: readonly RowInFlight[], abort: (reason: Error) => void): void {
+    const call = { abort, held: rows.length };
+    for (const flight of rows) flight.call = call;
   }
 
-  publishEnded(rows: readonly OutboxRow[]): void {
-    for (const { id } of rows) this.#running.delete(id);
+  publishEnded(rows: readonly RowInFlight[]): void {
+    for (const flight of rows) flight.call = undefined;
   }
 
-  /** Aborts every publish that runs. */
+  /** Aborts every publish that is running. */
   abortAll(reason: Error): void {
-    for (const { abort } of new Set(this.#running.values())) abort(reason);
+    const calls = new Set(this.#rows.map(({ call }) => call));
+    for (const call of calls) call?.abort(reason);
   }
 
-  /** No longer ours to extend: settled or given back. */
-  drop(rows: readonly OutboxRow[]): void {
-    for (const { id } of rows) this.#held.delete(id);
+  /** Stops extending the claims on these rows: they are released or settled. */
+  drop(rows: readonly RowInFlight[]): void {
+    for (const flight of rows) flight.isHeld = false;
   }
 
-  /** What is left of the claim, by the process's own clock. */
+  /** How long the claim still lives, by the process's own clock. */
   get remainingMs(): number {
     return this.#deadlineMs - this.#clock.monotonicMs();
   }
@@ -75,8 +74,8 @@ export class ClaimLease {
   end(): void {
     this.#cancelHeartbeat();
     this.#cancelDeadline();
-    this.#held.clear();
-    this.#running.clear();
+    this.drop(this.#rows);
+    this.publishEnded(this.#rows);
   }
 
   #scheduleHeartbeat(passedMs = 0): () => void {
@@ -93,33 +92,39 @@ export class ClaimLease {
 
   async #extend(): Promise<void> {
     const sentAtMs = this.#clock.monotonicMs();
-    const asked = [...this.#held];
+    const asked = this.#rows.filter(({ isHeld }) => isHeld);
     try {
-      const kept = new Set(await this.#store.extendClaim(this.#token, asked));
-      for (const id of asked)
-        if (!kept.has(id)) this.#lose(id, 'another dispatcher took it, or it was requeued');
+      const kept = new Set(
+        await this.#store.extendClaim(
+          this.#token,
+          asked.map(({ id }) => id),
+        ),
+      );
+      for (const flight of asked)
+        if (!kept.has(flight.id)) this.#lose(flight, 'another dispatcher took it, or it was requeued');
       const deadlineMs = sentAtMs + this.#store.claimTimeoutMs;
-      // An older answer that comes after a newer one says nothing new.
-      if (this.#held.size === 0 || deadlineMs <= this.#deadlineMs) return;
+      // An older answer that arrives after a newer one says nothing new.
+      if (deadlineMs <= this.#deadlineMs || !this.#rows.some(({ isHeld }) => isHeld)) return;
       this.#cancelDeadline();
       this.#deadlineMs = deadlineMs;
       this.#cancelDeadline = this.#scheduleDeadline();
     } catch (error) {
-      // The next heartbeat tries again; if none succeeds, the deadline says why.
+      // The next heartbeat tries again; if none succeeds, the deadline reports this error.
       this.#lastFailure = error;
     }
   }
 
   #loseAll(): void {
     const why = this.#lastFailure === undefined ? '' : `: ${errorText(this.#lastFailure)}`;
-    for (const id of [...this.#held]) this.#lose(id, `it expired and could not be extended${why}`);
+    for (const flight of this.#rows) this.#lose(flight, `it expired and could not be extended${why}`);
   }
 
-  #lose(id: string, why: string): void {
-    if (!this.#held.delete(id)) return;
-    const running = this.#running.get(id);
-    if (!running) return;
-    running.held -= 1;
-    if (running.held === 0) running.abort(new Error(`the claim on row ${id} was lost: ${why}`));
+  #lose(flight: RowInFlight, why: string): void {
+    if (!flight.isHeld) return;
+    flight.isHeld = false;
+    const { call } = flight;
+    if (!call) return;
+    call.held -= 1;
+    if (call.held === 0) call.abort(new Error(`the claim on row ${flight.id} was lost: ${why}`));
   }
 }

@@ -1,18 +1,9 @@
+import type { DispatchSummary } from '../message/dispatch-summary.js';
 import { assertKnownOptions } from '../message/known-options.js';
 import { nameToken } from '../modules/token.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
 import { assertLimit, type OutboxStore } from '../store/outbox-store.js';
 import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
-
-/** What became of one batch. What was fetched and is counted nowhere else was given back unpublished. */
-export interface DispatchSummary {
-  readonly fetched: number;
-  readonly dispatched: number;
-  readonly failed: number;
-  readonly dead: number;
-  /** Rows whose claim was lost before the outcome could be recorded; their new owner decides. */
-  readonly fenced: number;
-}
 
 const NOTHING: DispatchSummary = { fetched: 0, dispatched: 0, failed: 0, dead: 0, fenced: 0 };
 

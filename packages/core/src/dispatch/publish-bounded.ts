@@ -1,10 +1,10 @@
 import { TransientError } from '../message/errors.js';
-import type { OutboxRow } from '../message/outbox-row.js';
 import type { Clock } from '../observe/clock.js';
 import type { PublishContext } from '../publish/outbox-publisher.js';
 import type { PublishSlots } from '../publish/publish-slots.js';
 import type { PublishTimeouts } from '../publish/publish-timeouts.js';
 import type { ClaimLease } from './claim-lease.js';
+import type { RowInFlight } from './row-in-flight.js';
 
 /** What bounds the publishes of one batch. */
 export interface PublishBounds {
@@ -14,28 +14,28 @@ export interface PublishBounds {
   readonly clock: Clock;
 }
 
-/** How a publish ended; `keepsSlot` when the publisher still runs and gives the slot back itself. */
+/** How a publish ended; `keepsSlot` when the publisher is still running and releases the slot itself. */
 export type PublishEnd<T> =
   | { readonly published: true; readonly value: T; readonly keepsSlot: false }
   | { readonly published: false; readonly error: unknown; readonly keepsSlot: boolean };
 
 /**
- * Publishes rows in one call and ends, at the latest, when the time is up or the claim on all of them is lost. A
- * publisher that goes on after its signal aborted keeps its slot until it has ended. Never rejects.
+ * Publishes rows in one call and returns, at the latest, when the time is up or the claim on all of them is lost. A
+ * publisher that goes on after its signal aborted keeps its slot until it ends. Never rejects.
  */
 export function publishBounded<T>(
-  rows: readonly [OutboxRow, ...OutboxRow[]],
+  rows: readonly [RowInFlight, ...RowInFlight[]],
   publish: (context: PublishContext) => Promise<T>,
   bounds: PublishBounds,
 ): Promise<PublishEnd<T>> {
   const { lease, timeouts } = bounds;
-  const context = new LazyPublishContext(rows[0].attempts + 1);
+  const context = new LazyPublishContext(rows[0].row.attempts + 1);
   return new Promise((resolve) => {
-    let straggler: Straggler | undefined;
+    let overrun: Overrun | undefined;
     const giveUp = (error: Error): void => {
       timeouts.end(running);
       lease.publishEnded(rows);
-      straggler = new Straggler(bounds, rows);
+      overrun = new Overrun(bounds, rows);
       context.abort(error);
       resolve({ published: false, error, keepsSlot: true });
     };
@@ -43,24 +43,24 @@ export function publishBounded<T>(
       giveUp(new TransientError(`publish took longer than ${timeouts.timeoutMs} ms`)),
     );
     lease.publishStarted(rows, giveUp);
-    const ended = (end: PublishEnd<T>): void => {
-      if (straggler) {
-        straggler.ended();
+    const end = (result: PublishEnd<T>): void => {
+      if (overrun) {
+        overrun.end();
         return;
       }
       timeouts.end(running);
       lease.publishEnded(rows);
-      resolve(end);
+      resolve(result);
     };
-    started(publish, context).then(
-      (value) => ended({ published: true, value, keepsSlot: false }),
-      (error: unknown) => ended({ published: false, error, keepsSlot: false }),
+    call(publish, context).then(
+      (value) => end({ published: true, value, keepsSlot: false }),
+      (error: unknown) => end({ published: false, error, keepsSlot: false }),
     );
   });
 }
 
-/** What throws before it has a promise to reject fails its rows and nothing else; what gives no promise is done. */
-function started<T>(publish: (context: PublishContext) => Promise<T>, context: PublishContext): Promise<T> {
+/** A publisher that throws before it returns a promise fails its rows and nothing else. */
+function call<T>(publish: (context: PublishContext) => Promise<T>, context: PublishContext): Promise<T> {
   try {
     return Promise.resolve(publish(context));
   } catch (error) {
@@ -68,31 +68,31 @@ function started<T>(publish: (context: PublishContext) => Promise<T>, context: P
   }
 }
 
-/** A publish that was given up. One that obeys its signal ends at once; only one that does not is overdue. */
-class Straggler {
+/** A publish that was given up and has not ended. One that obeys its signal ends at once; the others are overdue. */
+class Overrun {
   readonly #slots: PublishSlots;
   readonly #ids: readonly string[];
   readonly #cancel: () => void;
-  #overdue = false;
+  #isOverdue = false;
 
-  constructor({ slots, clock }: PublishBounds, rows: readonly OutboxRow[]) {
+  constructor({ slots, clock }: PublishBounds, rows: readonly RowInFlight[]) {
     this.#slots = slots;
     this.#ids = rows.map(({ id }) => id);
-    slots.stragglers.add(this.#ids);
+    slots.addOverrun(this.#ids);
     this.#cancel = clock.schedule(0, () => {
-      this.#overdue = true;
+      this.#isOverdue = true;
       slots.markOverdue();
     });
   }
 
-  ended(): void {
+  end(): void {
     this.#cancel();
-    this.#slots.stragglers.delete(this.#ids);
-    this.#slots.release({ overdue: this.#overdue });
+    this.#slots.removeOverrun(this.#ids);
+    this.#slots.release({ overdue: this.#isOverdue });
   }
 }
 
-/** Most publishers never look at the signal, so it is made on demand. */
+/** Most publishers never read the signal, so it is made on demand. */
 class LazyPublishContext implements PublishContext {
   readonly attempt: number;
   #controller: AbortController | undefined;

@@ -20,6 +20,11 @@ export function attemptsOf(outcome: Outcome): 0 | 1 {
   return outcome.kind === 'dead' && !outcome.untried ? 1 : 0;
 }
 
+/** Whether the row has to be published before the rows of its key behind it. */
+export function comesFirstAgain({ kind }: Outcome): boolean {
+  return kind === 'failed' || kind === 'released';
+}
+
 const DEAD_REASONS: ReadonlySet<unknown> = new Set<DeadReason>([
   'exhausted',
   'permanent',

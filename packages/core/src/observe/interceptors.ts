@@ -1,4 +1,4 @@
-import type { DispatchSummary } from '../dispatch/outbox-dispatcher.js';
+import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { OutboxEntry, OutboxRow } from '../message/outbox-row.js';
 import { Pool } from '../modules/pool.js';
 import { nameToken } from '../modules/token.js';

@@ -1,4 +1,4 @@
-import type { DispatchSummary } from '../dispatch/outbox-dispatcher.js';
+import type { DispatchSummary } from '../message/dispatch-summary.js';
 import { errorText } from '../message/error-text.js';
 import type { DeadReason, OutboxBacklog, OutboxRow } from '../message/outbox-row.js';
 import { nameToken } from '../modules/token.js';

@@ -3,9 +3,9 @@
  * giving it away would let a publisher that ignores its signal pile up calls without bound.
  */
 export class PublishSlots {
-  /** The ids of publishes that were given up and have not ended. */
-  readonly stragglers = new Set<readonly string[]>();
   readonly #size: number;
+  /** The ids of each publish that was given up and has not ended. */
+  readonly #overruns = new Set<readonly string[]>();
   readonly #waiting: Array<(granted: boolean) => void> = [];
   #taken = 0;
   #overdue = 0;
@@ -13,6 +13,19 @@ export class PublishSlots {
 
   constructor(size: number) {
     this.#size = size;
+  }
+
+  /** Rows whose publish was given up and still runs: it may have its effect after all. */
+  get overrunIds(): string[] {
+    return [...this.#overruns].flat();
+  }
+
+  addOverrun(ids: readonly string[]): void {
+    this.#overruns.add(ids);
+  }
+
+  removeOverrun(ids: readonly string[]): void {
+    this.#overruns.delete(ids);
   }
 
   /** Every slot is held by a publish that timed out and has not ended. */

@@ -13,6 +13,7 @@ const LATEST_WEIGHT = 0.5;
  */
 export class InFlightBudget {
   readonly #maxBytes: number;
+  readonly #weights = new Map<readonly OutboxRow[], number>();
   #rowBytes = UNSEEN_ROW_BYTES;
   #bytes = 0;
 
@@ -28,14 +29,17 @@ export class InFlightBudget {
     return Math.min(wanted, Math.max(1, Math.floor(left / this.#rowBytes)));
   }
 
-  /** Gives the way to take it off again. */
-  add(rows: readonly OutboxRow[]): () => void {
+  /** Counts the rows of a batch, until `remove` is called with the same list. */
+  add(rows: readonly OutboxRow[]): void {
     const bytes = weigh(rows);
     this.#rowBytes += LATEST_WEIGHT * (Math.max(1, bytes / rows.length) - this.#rowBytes);
+    this.#weights.set(rows, bytes);
     this.#bytes += bytes;
-    return () => {
-      this.#bytes -= bytes;
-    };
+  }
+
+  remove(rows: readonly OutboxRow[]): void {
+    this.#bytes -= this.#weights.get(rows) ?? 0;
+    this.#weights.delete(rows);
   }
 }
 

@@ -4,7 +4,7 @@ const SHORTEST_MS = 2;
  * The first waits of a burst. A hint of this process comes before its COMMIT, which takes about as long as one poll or
  * two; one of another process comes after it, and is followed by another poll in case that others were quicker.
  */
-const QUICK_MS = { early: [0, 0, 1], late: [1] } as const;
+const QUICK_MS = { 'before-commit': [0, 0, 1], 'after-commit': [1] } as const;
 /** The others: where enqueues are many, a hint stands for all of the next 25 ms, and transactions may take their time. */
 const BURST_MS = [2, 3, 3, 3, 3, 3, 3, 3, 3, 10, 50, 100, 100] as const;
 /** The first wait after the last row; the next ones double. */
@@ -21,13 +21,20 @@ export class PollPace {
   #burst: number[] = [];
   #idleMs = 0;
   #waitMs = 0;
+  #isStalled = false;
 
   constructor(pollIntervalMs: number) {
     this.#pollIntervalMs = pollIntervalMs;
   }
 
+  /** While batches end without progress, looking again at full speed would only repeat that. */
+  batchEnded({ madeProgress }: { madeProgress: boolean }): void {
+    this.#isStalled = !madeProgress;
+  }
+
   /** The wait before the next poll. */
-  afterPoll(result: PollResult): number {
+  afterPoll(found: PollResult): number {
+    const result = this.#isStalled ? 'nothing' : found;
     if (result !== 'nothing') {
       this.#idleMs = 0;
       // What the quick ones were for has come.

@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { BatchQueue } from '../../src/dispatch/batch-queue.js';
-import type { OutboxRow } from '../../src/message/outbox-row.js';
+import { RowInFlight } from '../../src/dispatch/row-in-flight.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import { rowWith } from '../outbox-fixture.js';
 
 /** `A1` has the key A, `x1` has none. */
-function rowsOf(...ids: string[]): OutboxRow[] {
-  return ids.map((id) => rowWith({ id, ...(!id.startsWith('x') && { key: id.slice(0, 1) }) }));
+function rowsOf(...ids: string[]): RowInFlight[] {
+  return ids.map(
+    (id) => new RowInFlight(rowWith({ id, ...(!id.startsWith('x') && { key: id.slice(0, 1) }) })),
+  );
 }
 
-function open(...ids: string[]): { queue: BatchQueue; row: (id: string) => OutboxRow } {
+function open(...ids: string[]): { queue: BatchQueue; row: (id: string) => RowInFlight } {
   const rows = rowsOf(...ids);
-  const row = (id: string): OutboxRow => {
+  const row = (id: string): RowInFlight => {
     const found = rows.find((one) => one.id === id);
     if (!found) throw new Error(`no row ${id}`);
     return found;
@@ -19,7 +21,7 @@ function open(...ids: string[]): { queue: BatchQueue; row: (id: string) => Outbo
   return { queue: new BatchQueue(rows), row };
 }
 
-function idsOf(rows: readonly OutboxRow[]): string[] {
+function idsOf(rows: readonly RowInFlight[]): string[] {
   return rows.map(({ id }) => id);
 }
 
@@ -70,20 +72,20 @@ describe('BatchQueue.take', () => {
   });
 });
 
-describe('BatchQueue.takeAlong', () => {
+describe('BatchQueue.takeWith', () => {
   test('takes every row that may start, rows of one key together', () => {
     const { queue } = open('A1', 'x1', 'A2', 'B1', 'A3', 'B2');
-    const first = queue.take() as OutboxRow;
-    expect(idsOf(queue.takeAlong(first, everyRow))).toEqual(['A1', 'x1', 'A2', 'B1', 'A3', 'B2']);
+    const first = queue.take() as RowInFlight;
+    expect(idsOf(queue.takeWith(first, everyRow))).toEqual(['A1', 'x1', 'A2', 'B1', 'A3', 'B2']);
     expect(queue.take()).toBeUndefined();
   });
 
   test('leaves the rows of a key that somebody else publishes', () => {
     const { queue, row } = open('A1', 'B1', 'A2', 'x1', 'B2');
     queue.take();
-    const second = queue.take() as OutboxRow;
+    const second = queue.take() as RowInFlight;
     expect(second.id).toBe('B1');
-    expect(idsOf(queue.takeAlong(second, everyRow))).toEqual(['B1', 'x1', 'B2']);
+    expect(idsOf(queue.takeWith(second, everyRow))).toEqual(['B1', 'x1', 'B2']);
     queue.ended(row('A1'), OUTCOMES.dispatched);
     expect(takeAll(queue)).toEqual(['A2']);
   });
@@ -91,8 +93,8 @@ describe('BatchQueue.takeAlong', () => {
   test('leaves rows that go elsewhere, and those of their keys behind them', () => {
     const { queue, row } = open('A1', 'A2', 'A3', 'x1', 'x2', 'B1', 'B2');
     const elsewhere = new Set(['A2', 'x1', 'B1']);
-    const first = queue.take() as OutboxRow;
-    expect(idsOf(queue.takeAlong(first, ({ id }) => !elsewhere.has(id)))).toEqual(['A1', 'x2']);
+    const first = queue.take() as RowInFlight;
+    expect(idsOf(queue.takeWith(first, ({ id }) => !elsewhere.has(id)))).toEqual(['A1', 'x2']);
     expect(takeAll(queue)).toEqual(['x1', 'B1']);
     queue.ended(row('A1'), OUTCOMES.dispatched);
     expect(takeAll(queue)).toEqual(['A2']);
@@ -100,8 +102,8 @@ describe('BatchQueue.takeAlong', () => {
 
   test('a key is free only when all of its rows have ended', () => {
     const { queue, row } = open('A1', 'A2', 'A3', 'A4');
-    const first = queue.take() as OutboxRow;
-    expect(idsOf(queue.takeAlong(first, ({ id }) => id < 'A4'))).toEqual(['A1', 'A2', 'A3']);
+    const first = queue.take() as RowInFlight;
+    expect(idsOf(queue.takeWith(first, ({ id }) => id < 'A4'))).toEqual(['A1', 'A2', 'A3']);
     queue.ended(row('A1'), OUTCOMES.dispatched);
     queue.ended(row('A2'), OUTCOMES.dispatched);
     expect(queue.take()).toBeUndefined();
@@ -111,8 +113,8 @@ describe('BatchQueue.takeAlong', () => {
 
   test('goes out alone where nothing goes along', () => {
     const { queue } = open('x1', 'x2');
-    const first = queue.take() as OutboxRow;
-    expect(idsOf(queue.takeAlong(first, () => false))).toEqual(['x1']);
+    const first = queue.take() as RowInFlight;
+    expect(idsOf(queue.takeWith(first, () => false))).toEqual(['x1']);
     expect(takeAll(queue)).toEqual(['x2']);
   });
 });
@@ -121,14 +123,14 @@ describe('BatchQueue.clear', () => {
   test('gives what has not started, once, and nothing starts after it', () => {
     const { queue } = open('x1', 'A1', 'A2');
     queue.take();
-    expect(idsOf(queue.clear())).toEqual(['A1', 'A2']);
+    expect(idsOf(queue.clear('returning'))).toEqual(['A1', 'A2']);
     expect(queue.take()).toBeUndefined();
-    expect(queue.clear()).toEqual([]);
+    expect(queue.clear('returning')).toEqual([]);
   });
 
   test('what never started ends like any other row: those of its key are held back', () => {
     const { queue, row } = open('A1', 'A2');
-    queue.clear();
+    queue.clear('returning');
     queue.ended(row('A1'), OUTCOMES.released);
     expect(queue.isHeldBack(row('A2'))).toBe(true);
   });

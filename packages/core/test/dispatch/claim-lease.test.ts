@@ -1,6 +1,7 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import { ClaimLease } from '../../src/dispatch/claim-lease.js';
+import { RowInFlight } from '../../src/dispatch/row-in-flight.js';
 import { type CountingClock, deferred, openOutbox, rowWith } from '../outbox-fixture.js';
 
 /** Answers `extendClaim` as the test says, and remembers what it was asked. */
@@ -14,14 +15,28 @@ class ExtendingStore extends MemoryOutboxStore {
   }
 }
 
-function openLease(ids: string[]): { clock: CountingClock; store: ExtendingStore; lease: ClaimLease } {
+interface OpenLease {
+  readonly clock: CountingClock;
+  readonly store: ExtendingStore;
+  readonly lease: ClaimLease;
+  readonly a: RowInFlight;
+  readonly b: RowInFlight;
+}
+
+function inFlight(id: string): RowInFlight {
+  return new RowInFlight(rowWith({ id }));
+}
+
+function openLease(ids: string[]): OpenLease {
   const { clock, store } = openOutbox({ claimTimeoutMs: 300 }, (options) => new ExtendingStore(options));
-  return { clock, store, lease: new ClaimLease(store, 'token', ids, clock.monotonicMs(), clock) };
+  const [a, b] = [inFlight('a'), inFlight('b')];
+  const rows = ids.length === 1 ? [a] : [a, b];
+  return { clock, store, lease: new ClaimLease(store, 'token', rows, clock.monotonicMs(), clock), a, b };
 }
 
 describe('ClaimLease', () => {
   test('extends all its rows every third of the claim', async () => {
-    const { clock, store, lease } = openLease(['a', 'b']);
+    const { clock, store, lease, a } = openLease(['a', 'b']);
     await clock.advance(99);
     expect(store.asked).toEqual([]);
     await clock.advance(201);
@@ -30,84 +45,84 @@ describe('ClaimLease', () => {
       ['a', 'b'],
       ['a', 'b'],
     ]);
-    expect(lease.holds('a')).toBe(true);
-    expect(lease.holds('unknown')).toBe(false);
+    expect(lease.holds(a)).toBe(true);
     lease.end();
   });
 
   test('counts from when the claim was sent: one that took its time is extended the sooner', async () => {
     const { clock, store } = openOutbox({ claimTimeoutMs: 300 }, (options) => new ExtendingStore(options));
     const sentAtMs = clock.monotonicMs();
+    const a = inFlight('a');
     await clock.advance(250);
-    const lease = new ClaimLease(store, 'token', ['a'], sentAtMs, clock);
+    const lease = new ClaimLease(store, 'token', [a], sentAtMs, clock);
     await clock.advance(100);
     expect(store.asked).toEqual([['a'], ['a']]);
-    expect(lease.holds('a')).toBe(true);
+    expect(lease.holds(a)).toBe(true);
     lease.end();
   });
 
   test('lets go of a row that the store no longer extends, and aborts its publish', async () => {
-    const { clock, store, lease } = openLease(['a', 'b']);
+    const { clock, store, lease, a, b } = openLease(['a', 'b']);
     store.answer = async () => ['b'];
     const aborted: string[] = [];
-    lease.publishStarted([rowWith({ id: 'a' })], ({ message }) => aborted.push(message));
-    lease.publishStarted([rowWith({ id: 'b' })], ({ message }) => aborted.push(message));
+    lease.publishStarted([a], ({ message }) => aborted.push(message));
+    lease.publishStarted([b], ({ message }) => aborted.push(message));
     await clock.advance(100);
     expect(aborted).toEqual(['the claim on row a was lost: another dispatcher took it, or it was requeued']);
-    expect([lease.holds('a'), lease.holds('b')]).toEqual([false, true]);
+    expect([lease.holds(a), lease.holds(b)]).toEqual([false, true]);
     await clock.advance(100);
     expect(store.asked.at(-1)).toEqual(['b']);
     lease.end();
   });
 
   test('does not abort a publish that has ended', async () => {
-    const { clock, store, lease } = openLease(['a']);
+    const { clock, store, lease, a } = openLease(['a']);
     store.answer = async () => [];
     const aborted: string[] = [];
-    lease.publishStarted([rowWith({ id: 'a' })], ({ message }) => aborted.push(message));
-    lease.publishEnded([rowWith({ id: 'a' })]);
+    lease.publishStarted([a], ({ message }) => aborted.push(message));
+    lease.publishEnded([a]);
     await clock.advance(100);
     expect(aborted).toEqual([]);
     lease.end();
   });
 
   test('survives heartbeats that fail, as long as one succeeds before the deadline', async () => {
-    const { clock, store, lease } = openLease(['a']);
+    const { clock, store, lease, a } = openLease(['a']);
     store.answer = (ids, call) => (call % 2 === 1 ? Promise.reject(new Error('away')) : Promise.resolve(ids));
     await clock.advance(2_000);
-    expect(lease.holds('a')).toBe(true);
+    expect(lease.holds(a)).toBe(true);
     lease.end();
   });
 
   test('ends at the deadline when no heartbeat is answered', async () => {
-    const { clock, store, lease } = openLease(['a']);
+    const { clock, store, lease, a } = openLease(['a']);
     store.answer = () => deferred().promise.then(() => []);
     const aborted: string[] = [];
-    lease.publishStarted([rowWith({ id: 'a' })], ({ message }) => aborted.push(message));
+    lease.publishStarted([a], ({ message }) => aborted.push(message));
     await clock.advance(299);
-    expect(lease.holds('a')).toBe(true);
+    expect(lease.holds(a)).toBe(true);
     await clock.advance(1);
-    expect(lease.holds('a')).toBe(false);
+    expect(lease.holds(a)).toBe(false);
     expect(aborted).toEqual(['the claim on row a was lost: it expired and could not be extended']);
     lease.end();
   });
 
   test('an answer that overtook an older one is not undone when the older one comes', async () => {
-    const { clock, store, lease } = openLease(['a']);
+    const { clock, store, lease, a } = openLease(['a']);
     const firstAnswer = deferred();
     store.answer = (ids, call) => (call === 1 ? firstAnswer.promise.then(() => ids) : Promise.resolve(ids));
     const aborted: string[] = [];
-    lease.publishStarted([rowWith({ id: 'a' })], ({ message }) => aborted.push(message));
+    lease.publishStarted([a], ({ message }) => aborted.push(message));
     await clock.advance(450);
     firstAnswer.resolve();
     await clock.advance(1);
     expect(aborted).toEqual([]);
-    expect(lease.holds('a')).toBe(true);
+    expect(lease.holds(a)).toBe(true);
     lease.end();
   });
 
   test('an answer that comes after the end starts nothing', async () => {
-    const { clock, store, lease } = openLease(['a']);
+    const { clock, store, lease, a } = openLease(['a']);
     const answer = deferred();
     store.answer = (ids) => answer.promise.then(() => ids);
     await clock.advance(100);
@@ -115,7 +130,7 @@ describe('ClaimLease', () => {
     answer.resolve();
     await clock.idle();
     expect(clock.pendingTimers).toBe(0);
-    expect(lease.holds('a')).toBe(false);
+    expect(lease.holds(a)).toBe(false);
     await clock.advance(1_000);
     expect(store.asked).toHaveLength(1);
   });

@@ -152,7 +152,7 @@ describe('a group of publishBatch', () => {
     const broker = new Broker();
     broker.publishBatch = async () => new Array<PublishResult>(2);
     await dispatcher(broker).dispatchPending();
-    expect((await row('x1')).lastError).toContain('publishBatch must give');
+    expect((await row('x1')).lastError).toContain('publishBatch must return');
   });
 });
 

@@ -1,7 +1,8 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
-import { type DispatchSummary, OutboxDispatcher } from '../../src/dispatch/outbox-dispatcher.js';
+import { OutboxDispatcher } from '../../src/dispatch/outbox-dispatcher.js';
 import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
+import type { DispatchSummary } from '../../src/message/dispatch-summary.js';
 import { PermanentError, TransientError } from '../../src/message/errors.js';
 import type { OutboxEntry, OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';

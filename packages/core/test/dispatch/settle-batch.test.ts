@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { DispatchEngine } from '../../src/dispatch/dispatch-engine.js';
-import {
-  type EndedRow,
-  settleBatch,
-  settlePublished,
-  stillOurs,
-  summarise,
-  tellEnds,
-} from '../../src/dispatch/settle-batch.js';
+import { emitEnds, stillOurs, summarise } from '../../src/dispatch/batch-report.js';
+import { CallLimit } from '../../src/dispatch/call-limit.js';
+import type { EndedRow } from '../../src/dispatch/row-in-flight.js';
+import { type SettleTarget, settleBatch, settlePublished } from '../../src/dispatch/settle-batch.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import { OutboxSignals } from '../../src/observe/outbox-signals.js';
@@ -16,16 +11,16 @@ import { type CountingClock, entries, FaultyStore, listen, openOutbox, rowWith }
 interface Claimed {
   readonly clock: CountingClock;
   readonly store: FaultyStore;
-  readonly engine: DispatchEngine;
-  readonly token: string;
+  readonly target: SettleTarget;
 }
 
 async function claimed(...ids: string[]): Promise<Claimed> {
   const { clock, store } = openOutbox({}, (options, virtual) => new FaultyStore(options, virtual));
   await store.enqueue(entries(...ids));
   const [row] = await store.fetchPending(ids.length);
-  const engine = new DispatchEngine(store, async () => {}, { clock });
-  return { clock, store, engine, token: row?.claimToken ?? '' };
+  const signals = new OutboxSignals();
+  const target = { store, token: row?.claimToken ?? '', calls: new CallLimit(clock), clock, signals };
+  return { clock, store, target };
 }
 
 function dispatched(id: string): EndedRow {
@@ -49,18 +44,18 @@ const away = (): Promise<void> => Promise.reject(new Error('database is away'));
 
 describe('settleBatch', () => {
   test('records every outcome in one call and gives the ids that were still ours', async () => {
-    const { store, engine, token } = await claimed('x1', 'x2', 'x3');
+    const { store, target } = await claimed('x1', 'x2', 'x3');
     await store.requeue('x2');
     const ended = [dispatched('x1'), dispatched('x2'), failed('x3')];
-    expect(await settleBatch(engine, token, ended, forEver)).toEqual(['x1', 'x3']);
+    expect(await settleBatch(target, ended, forEver)).toEqual(['x1', 'x3']);
     expect(store.timesOf('settle')).toHaveLength(1);
   });
 
   test('is repeated with waits that double up to two seconds, and tells each', async () => {
-    const { clock, store, engine, token } = await claimed('x1');
-    const heard = listen(engine.signals, 'trouble');
+    const { clock, store, target } = await claimed('x1');
+    const heard = listen(target.signals, 'trouble');
     store.before.settle = away;
-    const settling = settleBatch(engine, token, [dispatched('x1')], forEver);
+    const settling = settleBatch(target, [dispatched('x1')], forEver);
     await clock.advance(7_150);
     expect(store.timesOf('settle')).toEqual([0, 50, 150, 350, 750, 1_550, 3_150, 5_150, 7_150]);
     expect(heard.map(({ told }) => told.retryInMs)).toEqual([
@@ -73,9 +68,9 @@ describe('settleBatch', () => {
   });
 
   test('is not repeated when the time is up before the next try', async () => {
-    const { clock, store, engine, token } = await claimed('x1');
+    const { clock, store, target } = await claimed('x1');
     store.before.settle = away;
-    const settling = settleBatch(engine, token, [dispatched('x1')], () => 150 - clock.monotonicMs());
+    const settling = settleBatch(target, [dispatched('x1')], () => 150 - clock.monotonicMs());
     const refused = expect(settling).rejects.toThrow('database is away');
     await clock.advance(1_000);
     await refused;
@@ -85,28 +80,28 @@ describe('settleBatch', () => {
 
 describe('settlePublished', () => {
   test('records what was published where the whole could not be', async () => {
-    const { store, engine, token } = await claimed('x1', 'x2', 'x3');
+    const { store, target } = await claimed('x1', 'x2', 'x3');
     store.before.settle = (outcomes: readonly Outcome[]) =>
       outcomes.some(({ kind }) => kind === 'failed')
         ? Promise.reject(new Error('column is too short'))
         : undefined;
     const ended = [dispatched('x1'), failed('x2'), released('x3')];
-    expect(await settlePublished(engine, token, ended)).toEqual(['x1']);
+    expect(await settlePublished(target, ended)).toEqual(['x1']);
     expect(await store.count()).toMatchObject({ dispatched: 1, pending: 2 });
   });
 
   test('never rejects: it fails for the reason that is known already', async () => {
-    const { store, engine, token } = await claimed('x1', 'x2');
+    const { store, target } = await claimed('x1', 'x2');
     store.before.settle = away;
-    expect(await settlePublished(engine, token, [dispatched('x1'), failed('x2')])).toEqual([]);
+    expect(await settlePublished(target, [dispatched('x1'), failed('x2')])).toEqual([]);
   });
 
   test.each([
     ['only what was published', [dispatched('x1'), dispatched('x2')]],
     ['nothing that was published', [failed('x1'), released('x2')]],
   ])('is not tried with %s: it would be the same, or empty', async (_name, ended) => {
-    const { store, engine, token } = await claimed('x1', 'x2');
-    expect(await settlePublished(engine, token, ended)).toEqual([]);
+    const { store, target } = await claimed('x1', 'x2');
+    expect(await settlePublished(target, ended)).toEqual([]);
     expect(store.timesOf('settle')).toEqual([]);
   });
 });
@@ -131,11 +126,11 @@ describe('summarise', () => {
   });
 });
 
-describe('tellEnds', () => {
+describe('emitEnds', () => {
   function told(ended: readonly EndedRow[], settled: readonly string[]): unknown[] {
     const signals = new OutboxSignals();
     const heard = listen(signals, 'failed', 'firstFailure', 'dead', 'fenced');
-    tellEnds(signals, ended, stillOurs(ended, settled));
+    emitEnds(signals, ended, stillOurs(ended, settled));
     return heard.map(({ signal, told: what }) => [
       signal,
       'row' in what ? { ...what, row: what.row.id } : what,
@@ -181,7 +176,7 @@ describe('tellEnds', () => {
     const claim = { claimToken: 'mine', retakes: 2 };
     const ended = [failed('x1', { ...claim, attempts: 4 }), dead('x2', { ...claim, lastError: 'before' })];
     const before = Date.now();
-    tellEnds(signals, ended, () => true);
+    emitEnds(signals, ended, () => true);
     const rows = heard.map(({ signal, told: what }) => [signal, 'row' in what && what.row]);
     const deadRow = {
       ...rowWith({ id: 'x2', attempts: 1, lastError: 'never', deadReason: 'permanent' }),

@@ -184,7 +184,7 @@ describe('the results of publishBatch', () => {
     expect(await dispatcher(publisher).dispatchPending()).toMatchObject({ failed: 2, dispatched: 0 });
     for (const id of ['x1', 'x2']) {
       expect((await row(id)).lastError).toBe(
-        "publishBatch must give { status: 'fulfilled' } or { status: 'rejected', reason } for each of its 2 rows, in their order",
+        "publishBatch must return { status: 'fulfilled' } or { status: 'rejected', reason } for each of its 2 rows, in their order",
       );
     }
   });

@@ -115,23 +115,12 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'forgets to report what it abandons',
     breaks: /^I11/,
-    patch: () => {
-      const real = ClaimedBatch.prototype.abandonRunning;
-      return patched(
-        vi.spyOn(ClaimedBatch.prototype, 'abandonRunning').mockImplementation(function (
-          this: ClaimedBatch,
-          reason,
-        ) {
-          real.call(this, reason);
-          return [];
-        }),
-      );
-    },
+    patch: () => patched(vi.spyOn(ClaimedBatch.prototype, 'unresolved', 'get').mockReturnValue([])),
   },
   {
     name: 'keeps unstarted claims at a stop',
     breaks: /^I11/,
-    patch: () => patched(vi.spyOn(ClaimedBatch.prototype, 'giveBackUnstarted').mockResolvedValue()),
+    patch: () => patched(vi.spyOn(ClaimedBatch.prototype, 'releaseUnstarted').mockResolvedValue()),
   },
   {
     name: 'believes in extensions that never were',

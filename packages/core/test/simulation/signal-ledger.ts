@@ -1,4 +1,4 @@
-import type { DispatchSummary } from '../../src/dispatch/outbox-dispatcher.js';
+import type { DispatchSummary } from '../../src/message/dispatch-summary.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import type { OutboxSignals } from '../../src/observe/outbox-signals.js';

@@ -7,9 +7,14 @@ function rowsOf(count: number, payload: unknown): OutboxRow[] {
   return Array.from({ length: count }, (_, index) => rowWith({ id: `x${index}`, payload }));
 }
 
+function addAndRemove(budget: InFlightBudget, rows: OutboxRow[]): void {
+  budget.add(rows);
+  budget.remove(rows);
+}
+
 /** Lets the average come as near to the weight of such rows as numbers can tell. */
 function used(budget: InFlightBudget, payload: unknown): void {
-  for (let batch = 0; batch < 50; batch++) budget.add(rowsOf(1, payload))();
+  for (let batch = 0; batch < 50; batch++) addAndRemove(budget, rowsOf(1, payload));
 }
 
 describe('InFlightBudget', () => {
@@ -36,33 +41,36 @@ describe('InFlightBudget', () => {
   test('one batch moves the average half of the way', () => {
     const budget = new InFlightBudget(1_000_500);
     used(budget, 'x'.repeat(1_000));
-    budget.add(rowsOf(10, 'x'.repeat(9_000)))();
+    addAndRemove(budget, rowsOf(10, 'x'.repeat(9_000)));
     expect(budget.room(1_000)).toBe(200);
   });
 
   test('counts what is in flight until it is taken off', () => {
     const budget = new InFlightBudget(1_000_000);
     used(budget, 'x'.repeat(100_000));
-    const takeOff = budget.add(rowsOf(7, 'x'.repeat(100_000)));
+    const rows = rowsOf(7, 'x'.repeat(100_000));
+    budget.add(rows);
     expect(budget.room(50)).toBe(3);
-    takeOff();
+    budget.remove(rows);
     expect(budget.room(50)).toBe(10);
   });
 
   test('has no room when it is used up', () => {
     const budget = new InFlightBudget(1_000);
-    const takeOff = budget.add(rowsOf(1, 'x'.repeat(1_000)));
+    const rows = rowsOf(1, 'x'.repeat(1_000));
+    budget.add(rows);
     expect(budget.room(50)).toBe(0);
-    takeOff();
+    budget.remove(rows);
     expect(budget.room(50)).toBe(1);
   });
 
   test('has always room for one row, however heavy rows are, while anything is left', () => {
     const budget = new InFlightBudget(1_000);
-    const takeOff = budget.add(rowsOf(1, 'x'.repeat(999)));
+    const rows = rowsOf(1, 'x'.repeat(999));
+    budget.add(rows);
     used(budget, 'x'.repeat(1_000_000));
     expect(budget.room(50)).toBe(1);
-    takeOff();
+    budget.remove(rows);
   });
 
   test.each<[string, unknown, number]>([

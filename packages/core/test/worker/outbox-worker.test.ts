@@ -807,7 +807,7 @@ describe('a stop', () => {
     await clock.advance(1);
     expect(await stopping).toEqual(['x2']);
     expect(signal?.aborted).toBe(true);
-    expect(String(signal?.reason)).toContain('the worker was stopped, and 1000 ms of grace are over');
+    expect(String(signal?.reason)).toContain('worker stopping: the 1000 ms grace period is over');
     expect(await row('x1')).toHaveProperty('dispatchedAt');
     expect(await row('x3')).toHaveProperty('dispatchedAt');
     expect(await row('x2')).toMatchObject({ attempts: 0, claimToken: expect.any(String) });

@@ -20,7 +20,7 @@ describe('PollPace', () => {
   test('never waits longer than the poll interval, not even in a burst', () => {
     const pace = new PollPace(7);
     expect(waits(pace, 2)).toEqual([7, 7]);
-    pace.hint('late');
+    pace.hint('after-commit');
     expect(waits(pace, 13)).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 7, 7, 7]);
   });
 
@@ -40,34 +40,34 @@ describe('PollPace', () => {
 
   test('a hint begins a burst of polls, and what follows it begins with the shortest wait', () => {
     const pace = pausing();
-    expect(pace.hint('late')).toBe(true);
+    expect(pace.hint('after-commit')).toBe(true);
     expect(waits(pace, 16)).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 10, 50, 100, 100, 20, 40]);
   });
 
   test('one that comes before its COMMIT is followed by more polls without a pause', () => {
     const pace = pausing();
-    expect(pace.hint('early')).toBe(true);
+    expect(pace.hint('before-commit')).toBe(true);
     expect(waits(pace, 6)).toEqual([0, 0, 1, 2, 3, 3]);
   });
 
   test('which are left out once rows have come', () => {
     const pace = pausing();
-    pace.hint('early');
+    pace.hint('before-commit');
     expect(pace.afterPoll('all')).toBe(2);
     expect(waits(pace, 2)).toEqual([3, 3]);
   });
 
   test('a hint in the middle of a burst begins it anew', () => {
     const pace = pausing();
-    pace.hint('late');
+    pace.hint('after-commit');
     waits(pace, 3);
-    expect(pace.hint('late')).toBe(true);
+    expect(pace.hint('after-commit')).toBe(true);
     expect(waits(pace, 3)).toEqual([1, 2, 3]);
   });
 
   test('rows in the middle of a burst do not end it: more may be about to commit', () => {
     const pace = pausing();
-    pace.hint('late');
+    pace.hint('after-commit');
     expect(waits(pace, 6)).toEqual([1, 2, 3, 3, 3, 3]);
     expect(pace.afterPoll('more')).toBe(0);
     expect(pace.afterPoll('all')).toBe(3);
@@ -76,16 +76,16 @@ describe('PollPace', () => {
 
   test('a hint during the shortest wait, or while rows come, does not shorten it', () => {
     const pace = pausing();
-    pace.hint('late');
+    pace.hint('after-commit');
     waits(pace, 1);
-    expect(pace.hint('late')).toBe(false);
+    expect(pace.hint('after-commit')).toBe(false);
     pace.afterPoll('more');
-    expect(pace.hint('late')).toBe(false);
+    expect(pace.hint('after-commit')).toBe(false);
   });
 
   test.each([
-    ['late', [1, 2, 2, 2, 2]],
-    ['early', [0, 2, 2, 2, 2]],
+    ['after-commit', [1, 2, 2, 2, 2]],
+    ['before-commit', [0, 2, 2, 2, 2]],
   ] as const)(
     'hints that keep coming while nothing is found do not make the waits shorter: %s ones',
     (time, expected) => {
@@ -99,6 +99,6 @@ describe('PollPace', () => {
   );
 
   test('a hint before the first poll asks for nothing: that one comes anyway', () => {
-    expect(new PollPace(1_000).hint('early')).toBe(false);
+    expect(new PollPace(1_000).hint('before-commit')).toBe(false);
   });
 });

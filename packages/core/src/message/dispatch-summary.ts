@@ -1,0 +1,9 @@
+/** What became of one batch. Rows that were fetched and are not counted below were released unpublished. */
+export interface DispatchSummary {
+  readonly fetched: number;
+  readonly dispatched: number;
+  readonly failed: number;
+  readonly dead: number;
+  /** Rows whose claim was lost before their outcome could be recorded; their new owner decides. */
+  readonly fenced: number;
+}

@@ -1,0 +1,74 @@
+import type { OutboxRow } from '../message/outbox-row.js';
+import { intercept, type PublishLayer, type PublishStep } from '../observe/interceptors.js';
+import { GroupBarrier } from './group-barrier.js';
+import type { OutboxPublisher, PublishContext, PublishResult } from './outbox-publisher.js';
+
+/** Publishes rows in one call and returns a result for each. Throwing fails them all. */
+export type PublishGroup = (
+  publisher: OutboxPublisher,
+  rows: readonly OutboxRow[],
+  context: PublishContext,
+) => Promise<readonly PublishResult[]>;
+
+/** `publisher.publish`, inside these layers. */
+export function publishThrough(layers: readonly PublishLayer[], publisher: OutboxPublisher): PublishStep {
+  if (layers.length === 0) return (row, context) => publisher.publish(row, context);
+  const publish = intercept(layers, (row, context) => publisher.publish(row, context));
+  return (row, context) => publish(row, contextOf(row, context));
+}
+
+/** `publishBatch`, with these layers around each of its rows. */
+export function publishGroupThrough(layers: readonly PublishLayer[]): PublishGroup {
+  if (layers.length === 0) return send;
+  return async (publisher, rows, context) => {
+    const barrier = new GroupBarrier(rows);
+    const results = rows.map(async (row, index) => {
+      const step = intercept(layers, (final) => barrier.reach(index, final));
+      const result = await resultOf(() => step(row, contextOf(row, context)));
+      barrier.leave(index, result);
+      return result;
+    });
+    await barrier.sendWith((reached) => {
+      context.signal.throwIfAborted();
+      return send(publisher, reached, context);
+    });
+    return Promise.all(results);
+  };
+}
+
+/** Own properties only, so that an interceptor can pass on `{ ...context, attempt: 9 }`. */
+function contextOf(row: OutboxRow, context: Pick<PublishContext, 'signal'>): PublishContext {
+  return {
+    attempt: row.attempts + 1,
+    get signal() {
+      return context.signal;
+    },
+  };
+}
+
+async function send(
+  publisher: OutboxPublisher,
+  rows: readonly OutboxRow[],
+  context: PublishContext,
+): Promise<readonly PublishResult[]> {
+  const results = await publisher.publishBatch?.(rows, context);
+  if (Array.isArray(results) && results.length === rows.length && Array.from(results).every(isResult))
+    return results;
+  throw new TypeError(
+    `publishBatch must return { status: 'fulfilled' } or { status: 'rejected', reason } for each of its ${rows.length} rows, in their order`,
+  );
+}
+
+function isResult(result: unknown): result is PublishResult {
+  const status = (result as PublishResult | undefined)?.status;
+  return status === 'fulfilled' || status === 'rejected';
+}
+
+async function resultOf(publish: () => Promise<void>): Promise<PublishResult> {
+  try {
+    await publish();
+    return { status: 'fulfilled' };
+  } catch (reason) {
+    return { status: 'rejected', reason };
+  }
+}
