@@ -25,7 +25,7 @@ export function exactMs(time: string): string {
 
 function columns(list: readonly string[], alias: string, inMs: (time: string) => string): string {
   return list
-    .map((column) => column.replaceAll('$', alias).replace(/ms\((.*)\)/, (_, time: string) => inMs(time)))
+    .map((column) => column.replaceAll('$', alias).replace(/ms\(([^()]*)\)/, (_, time: string) => inMs(time)))
     .join(', ');
 }
 
