@@ -42,7 +42,6 @@ const hostile: Readonly<Record<string, readonly string[]>> = {
   '/(?<![\\w-])eyJ[\\w-]+\\.[\\w-]+\\.[\\w-]+/g': ['eyJ', 'eyJ.', 'eyJa.', '-eyJ', 'eyJa.b.', '.eyJ'],
   '/^(varchar\\(191\\)|\\w*text)$/': ['a', 'text', 'varchar(191)'],
   '/^int(\\(\\d+\\))?$/': ['int(', '1', 'int(1'],
-  '/ms\\(([^()]*)\\)/': ['ms(', 'ms', ')'],
 };
 
 interface Found {
