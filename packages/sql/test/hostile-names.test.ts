@@ -111,8 +111,9 @@ describe('names from the catalog are never run', () => {
   it.each([HOSTILE, `y\\'; create table owned (); --`])('a prepared transaction named %s', async (gid) => {
     // Servers have these turned off by default, so what the catalog would say is given here.
     const record = { kind: 'prepared', name: gid, age_ms: 60_000 };
-    const dialect = { ...postgres, keyedLock: undefined };
-    const [problem] = await new SqlDiagnostics(async () => [record], { dialect }).find({
+    // Nobody holds the lock of keyed claims, which is asked for first.
+    const answers = [[], [record]];
+    const [problem] = await new SqlDiagnostics(async () => answers.shift() ?? []).find({
       transactionAgeMs: 0,
     });
     const literal = problem?.fix.replace(/^rollback prepared (.*);$/s, '$1');
