@@ -40,6 +40,8 @@ const hostile: Readonly<Record<string, readonly string[]>> = {
   ],
   '/(cookie:[ \\t]*)[^\\s"\'][^\\r\\n"\']*/gi': ['cookie:', 'cookie: ', ' '],
   '/(?<![\\w-])eyJ[\\w-]+\\.[\\w-]+\\.[\\w-]+/g': ['eyJ', 'eyJ.', 'eyJa.', '-eyJ', 'eyJa.b.', '.eyJ'],
+  '/^(varchar\\(191\\)|\\w*text)$/': ['a', 'text', 'varchar(191)'],
+  '/^int(\\(\\d+\\))?$/': ['int(', '1', 'int(1'],
 };
 
 interface Found {

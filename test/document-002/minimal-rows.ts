@@ -1,4 +1,4 @@
-import { type OutboxRow, type OutboxState, type RowFilter, stateOf } from '@postcommit/core';
+import { type OutboxRow, type RowFilter, type RowOrder, stateOf } from '@postcommit/core';
 
 /** A row with what only the store knows about it. */
 export interface StoredRow {
@@ -57,13 +57,12 @@ export function isLive({ claimedUntilMs = 0 }: StoredRow, nowMs: number): boolea
   return claimedUntilMs > nowMs;
 }
 
-/** The order of `peek`: what is pending as it falls due, all else with the latest first. */
-export function latestFirst(state: OutboxState | undefined): (a: StoredRow, b: StoredRow) => number {
-  if (state === 'pending')
-    return (a, b) => a.row.availableAt.getTime() - b.row.availableAt.getTime() || a.seq - b.seq;
-  const endOf = ({ row }: StoredRow): number =>
-    state === undefined ? 0 : (row.dispatchedAt ?? row.deadAt ?? row.createdAt).getTime();
-  return (a, b) => endOf(b) - endOf(a) || b.seq - a.seq;
+/** By the time rows were dispatched, died or, while pending, fall due. */
+export function inOrder(order: RowOrder): (a: StoredRow, b: StoredRow) => number {
+  const sign = order === 'oldest' ? 1 : -1;
+  const timeOf = ({ row }: StoredRow): number =>
+    (row.dispatchedAt ?? row.deadAt ?? row.availableAt).getTime();
+  return (a, b) => sign * (timeOf(a) - timeOf(b) || a.seq - b.seq);
 }
 
 export function matches(row: OutboxRow, filter: RowFilter): boolean {
@@ -75,6 +74,7 @@ export function matches(row: OutboxRow, filter: RowFilter): boolean {
     stateOf(row) === state &&
     (row.lastError ?? '').includes(filter.error ?? '') &&
     row.deadReason === (filter.reason ?? row.deadReason) &&
+    !(filter.exceptCancelled && row.deadReason === 'cancelled') &&
     isWithin(row.createdAt, filter.createdAfter, filter.createdBefore) &&
     isWithin(row.deadAt, filter.deadAfter, filter.deadBefore)
   );

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import {
+  assertFilter,
   assertLimit,
   assertOlderThan,
+  assertPurgeFilter,
+  assertRequeueOptions,
   attemptsOf,
+  type CancelResult,
   type NewRow,
   type OutboxBacklog,
   type OutboxCounts,
@@ -11,11 +15,16 @@ import {
   OutboxStore,
   type OutboxStoreOptions,
   type Outcome,
+  orderOf,
+  type PeekOptions,
   type PurgeCut,
+  type RequeueOptions,
+  type RetryOptions,
   type RowFilter,
+  requeueFilter,
   stateOf,
 } from '@postcommit/core';
-import { isLive, isPending, latestFirst, matches, nextClaim, type StoredRow } from './minimal-rows.js';
+import { inOrder, isLive, isPending, matches, nextClaim, type StoredRow } from './minimal-rows.js';
 
 /** What several stores share: the rows, and the clock that decides. */
 export class MinimalTable {
@@ -72,9 +81,11 @@ export class MinimalStore extends OutboxStore {
     return ours.map(({ row }) => row.id);
   }
 
-  async count(): Promise<OutboxCounts> {
-    const counts = { pending: 0, dispatched: 0, dead: 0, total: this.#rows.length };
-    for (const { row } of this.#rows) counts[stateOf(row)] += 1;
+  async count(filter: RowFilter = {}): Promise<OutboxCounts> {
+    assertFilter(filter);
+    const rows = this.#matching(filter);
+    const counts = { pending: 0, dispatched: 0, dead: 0, total: rows.length };
+    for (const { row } of rows) counts[stateOf(row)] += 1;
     return counts;
   }
 
@@ -90,27 +101,31 @@ export class MinimalStore extends OutboxStore {
     };
   }
 
-  async peek(filter: RowFilter, limit: number): Promise<OutboxRow[]> {
+  async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
+    assertFilter(filter);
     assertLimit(limit);
     return this.#matching(filter)
-      .sort(latestFirst(filter.state))
+      .sort(inOrder(orderOf(filter, options)))
       .slice(0, limit)
       .map(({ row }) => row);
   }
 
-  async requeue(id: string): Promise<void> {
+  async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
+    assertRequeueOptions(options);
     const stored = this.#table.rows.get(id);
     if (!stored) throw new OutboxError('ROW_NOT_FOUND', `no row with id '${id}'`);
-    this.#startAnew(stored);
+    this.#startAnew(stored, options.retry);
   }
 
-  async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
+  async requeueWhere(filter: RowFilter, limit: number, options: RequeueOptions = {}): Promise<number> {
+    assertFilter(filter);
     assertLimit(limit);
-    const found = this.#matching({ state: 'dead', ...filter })
-      .filter(({ row }) => row.deadReason !== 'cancelled' || filter.reason === 'cancelled')
-      .sort((a, b) => a.seq - b.seq)
-      .slice(0, limit);
-    for (const stored of found) this.#startAnew(stored);
+    assertRequeueOptions(options);
+    const found = this.#matching(requeueFilter(filter))
+      .sort(inOrder('oldest'))
+      .slice(0, limit)
+      .sort((a, b) => a.seq - b.seq);
+    for (const stored of found) this.#startAnew(stored, options.retry);
     return found.length;
   }
 
@@ -118,12 +133,12 @@ export class MinimalStore extends OutboxStore {
     return this.#delete(this.#existing(ids).filter(({ row }) => row.deadAt !== undefined));
   }
 
-  async cancel(id: string): Promise<boolean> {
+  async cancel(id: string): Promise<CancelResult> {
     const [stored] = this.#existing([id]).filter(isPending);
     if (!stored) return false;
     const ended = { deadAt: new Date(this.#table.now()), deadReason: 'cancelled' as const };
     this.#save({ ...unclaimed(stored), row: { ...unclaimed(stored).row, ...ended } });
-    return true;
+    return isLive(stored, this.#table.now()) ? 'may-still-be-published' : 'cancelled';
   }
 
   async purgeDispatched(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number> {
@@ -167,17 +182,21 @@ export class MinimalStore extends OutboxStore {
     return unclaimed({ ...stored, row: { ...row, ...lastError, availableAt } });
   }
 
-  #startAnew(stored: StoredRow): void {
+  #startAnew(stored: StoredRow, retry: RetryOptions = {}): void {
     const { row } = unclaimed(stored);
     const { dispatchedAt, deadAt, deadReason, lastError, ...kept } = row;
     const seq = isPending(stored) ? stored.seq : this.#table.nextSeq();
     const availableAt = new Date(this.#table.now());
-    this.#save({ row: { ...kept, attempts: 0, retakes: 0, availableAt }, seq });
+    this.#save({
+      row: { ...kept, attempts: 0, retakes: 0, availableAt, retry: { ...kept.retry, ...retry } },
+      seq,
+    });
   }
 
-  #purge(state: 'dispatched' | 'dead', cut: PurgeCut, filter?: Pick<RowFilter, 'topic'>): number {
+  #purge(state: 'dispatched' | 'dead', cut: PurgeCut, filter: Pick<RowFilter, 'topic'> = {}): number {
     assertOlderThan(cut);
-    const ended = this.#matching({ ...filter, state }).sort(latestFirst(state));
+    assertPurgeFilter(filter);
+    const ended = this.#matching({ ...filter, state }).sort(inOrder('latest'));
     if ('keepLatest' in cut) return this.#delete(ended.slice(cut.keepLatest));
     const beforeMs = cut instanceof Date ? cut.getTime() : this.#table.now() - cut.ageMs;
     return this.#delete(

@@ -80,7 +80,7 @@ describe('OutboxEmitter', () => {
     ['an instance of a class without eventType', new Unnamed(), 'the class Unnamed has no static eventType'],
     ['null', null as never, 'emit needs an event, got null'],
     ['a string', 'order.created' as never, 'emit needs an event, got string'],
-    ['an object without topic', { eventType: 'a' }, 'topic must be a string'],
+    ['an object without topic', { eventType: 'a' }, "unknown option 'eventType'"],
   ])('refuses %s', async (_what, event, message) => {
     const nest = await MemoryNest.open([]);
     await expect(nest.emit(event)).rejects.toThrow(message);

@@ -72,12 +72,12 @@ class ComposedApp implements OutboxApp {
     return isPoolToken(token) || this.#bindings.providers.has(tokenKey(token));
   }
 
-  start(options: StartOptions = {}): Promise<void> {
+  async start(options: StartOptions = {}): Promise<void> {
     assertKnownOptions('start', options, START_NAMES, 'INVALID_ARGUMENT');
     return this.#runs.start(() => lifecyclesFor(this.get(Lifecycles).items, options));
   }
 
-  stop(options: StopOptions = {}): Promise<void> {
+  async stop(options: StopOptions = {}): Promise<void> {
     assertKnownOptions('stop', options, STOP_NAMES, 'INVALID_ARGUMENT');
     return this.#runs.stop(options);
   }

@@ -96,7 +96,10 @@ describe('arguments', () => {
     new Date('x'),
   ])('an age of %s is refused', (olderThan) => {
     expect(() => assertOlderThan(olderThan as Date)).toThrow(
-      refusal('INVALID_ARGUMENT', 'olderThan must be a valid Date or { ageMs } of 0 or more'),
+      refusal(
+        'INVALID_ARGUMENT',
+        'olderThan must be a valid Date, { ageMs } of 0 or more, or { keepLatest }, a whole number from 0',
+      ),
     );
   });
 

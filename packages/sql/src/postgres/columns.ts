@@ -4,7 +4,7 @@
  * no attempts, no retakes, and a due time that is that of the creation.
  */
 export function rowColumns(alias: string): string {
-  return columns([...CLAIMED_COLUMNS, ...ENDED_COLUMNS], alias, exactMs);
+  return [...CLAIMED_COLUMNS(alias, exactMs), ...ENDED_COLUMNS(alias, exactMs)].join(', ');
 }
 
 /**
@@ -12,7 +12,7 @@ export function rowColumns(alias: string): string {
  * which are twice as fast: the statement must set `EXACT_FLOATS`.
  */
 export function claimedColumns(alias: string): string {
-  return columns(CLAIMED_COLUMNS, alias, (time) => `date_part('epoch', ${time}) * 1000`);
+  return CLAIMED_COLUMNS(alias, (time) => `date_part('epoch', ${time}) * 1000`).join(', ');
 }
 
 /** For this transaction only: floats arrive as they are, even if the role has them rounded. */
@@ -23,33 +23,32 @@ export function exactMs(time: string): string {
   return `(extract(epoch from ${time}) * 1000)::text`;
 }
 
-function columns(list: readonly string[], alias: string, inMs: (time: string) => string): string {
-  return list
-    .map((column) => column.replaceAll('$', alias).replace(/ms\((.*)\)/, (_, time: string) => inMs(time)))
-    .join(', ');
-}
+type ToMs = (time: string) => string;
 
-const CLAIMED_COLUMNS = [
-  '$.id',
-  '$.topic',
-  '$.payload::text as payload',
-  '$.key',
-  '$.headers::text as headers',
-  'ms($.created_at) as created_at',
-  'ms(nullif($.available_at, $.created_at)) as available_at',
-  'nullif($.attempts, 0) as attempts',
-  'nullif($.retakes, 0) as retakes',
-  '$.last_error',
-  '$.max_attempts',
-  '$.backoff::text as backoff',
-  '$.seq::text as seq',
+/** The columns of `o`, with its times as `ms` makes them. */
+type Columns = (o: string, ms: ToMs) => readonly string[];
+
+const CLAIMED_COLUMNS: Columns = (o, ms) => [
+  `${o}.id`,
+  `${o}.topic`,
+  `${o}.payload::text as payload`,
+  `${o}.key`,
+  `${o}.headers::text as headers`,
+  `${ms(`${o}.created_at`)} as created_at`,
+  `${ms(`nullif(${o}.available_at, ${o}.created_at)`)} as available_at`,
+  `nullif(${o}.attempts, 0) as attempts`,
+  `nullif(${o}.retakes, 0) as retakes`,
+  `${o}.last_error`,
+  `${o}.max_attempts`,
+  `${o}.backoff::text as backoff`,
+  `${o}.seq::text as seq`,
 ];
 
-const ENDED_COLUMNS = [
-  'ms($.dispatched_at) as dispatched_at',
-  'ms($.dead_at) as dead_at',
-  '$.dead_reason',
-  '$.claim_token',
+const ENDED_COLUMNS: Columns = (o, ms) => [
+  `${ms(`${o}.dispatched_at`)} as dispatched_at`,
+  `${ms(`${o}.dead_at`)} as dead_at`,
+  `${o}.dead_reason`,
+  `${o}.claim_token`,
 ];
 
 /** Pending: what the hot indexes hold. Written out alike everywhere, so that the planner recognises it. */
