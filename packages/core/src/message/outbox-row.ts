@@ -32,7 +32,7 @@ export interface RetryOptions {
   readonly backoff?: BackoffOptions | undefined;
 }
 
-interface EntryOptions {
+export interface EntryOptions {
   /** 1 to 36 printable ASCII characters. Default: a UUIDv7. It is the idempotency key: stable over retries. */
   readonly id?: string | undefined;
   /** Rows with the same key are published one after another, in the order they were enqueued. */

@@ -1,0 +1,100 @@
+import { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
+import type { DispatchSummary } from './message/dispatch-summary.js';
+import { OutboxError } from './message/errors.js';
+import type { OutboxEntry } from './message/outbox-row.js';
+import type { EntryFor, RowFor, TopicSchemas } from './message/topic-schemas.js';
+import { composeModules, type OutboxApp } from './modules/compose-modules.js';
+import type { StopOptions } from './modules/lifecycle.js';
+import type { Module } from './modules/module.js';
+import { runUntilSignal } from './modules/run-until-signal.js';
+import { type OutboxLogger, standardErrorLogger } from './observe/outbox-logger.js';
+import { type OutboxSignal, type OutboxSignalListener, OutboxSignals } from './observe/outbox-signals.js';
+import { OutboxModule, type OutboxModuleOptions } from './outbox-module.js';
+import type { OutboxPublisher, PublishContext } from './publish/outbox-publisher.js';
+import { OutboxSchema, type SchemaProblem } from './store/capabilities.js';
+import type { TransactionalOutboxStore } from './store/outbox-store.js';
+import type { StoreModule } from './store/store-module.js';
+import { OutboxWorker, type WorkerHealth } from './worker/outbox-worker.js';
+
+export interface CreateOutboxOptions<Tx, Topics extends TopicSchemas>
+  extends Omit<OutboxModuleOptions, 'publisher' | 'schemas' | 'logger'> {
+  /** Where rows are stored: `pgStore(pool)`, `typeormStore(dataSource)`, `prismaStore(client)`, `memoryStore()`. */
+  readonly store: StoreModule<Tx>;
+  /** Publishes a row. May be left out in a process that only enqueues, with `worker: false`. */
+  readonly publisher?:
+    | OutboxPublisher
+    | ((row: RowFor<NoInfer<Topics>>, context: PublishContext) => Promise<unknown>);
+  /** A Standard Schema for each topic. Entries and rows are typed by them, and other topics don't compile. */
+  readonly topics?: Topics;
+  /** Further modules: telemetry, retention, scheduled messages and the like. */
+  readonly modules?: readonly Module[];
+  /** Where to log. `false` silences it. Default: one line on standard error for what an operator has to know. */
+  readonly logger?: OutboxLogger | false;
+}
+
+/** An outbox: the store to enqueue into, and the worker that publishes what was committed. */
+export interface Outbox<Tx, Topics extends TopicSchemas> {
+  /**
+   * Stores entries inside your transaction: they are published if, and only if, it commits. Returns their ids.
+   *
+   * @throws `INVALID_TRANSACTION` where the handle is not an open transaction.
+   */
+  enqueueWith(tx: Tx, entries: EntryFor<Topics> | ReadonlyArray<EntryFor<Topics>>): Promise<string[]>;
+  /** Stores entries in a transaction of their own: all or none. Returns their ids. */
+  enqueue(entries: EntryFor<Topics> | ReadonlyArray<EntryFor<Topics>>): Promise<string[]>;
+  /** Creates or upgrades the outbox tables. Does nothing when they are up to date. */
+  migrate(): Promise<void>;
+  /** Returns what differs from the tables the store needs. Empty when all is well. */
+  check(): Promise<SchemaProblem[]>;
+  /** Checks the tables and starts the worker. */
+  start(): Promise<void>;
+  /** Stops the worker, after it has finished what it is publishing, or after `graceMs` (default 10 s). */
+  stop(options?: StopOptions): Promise<void>;
+  /** Waits for SIGTERM or SIGINT, then stops. */
+  runUntilSignal(options?: StopOptions): Promise<void>;
+  /** Publishes one batch now, whether or not the worker runs. */
+  dispatchPending(limit?: number): Promise<DispatchSummary>;
+  /** For a health check. */
+  health(): Promise<WorkerHealth>;
+  /** Registers a listener for what happens to rows and to the worker. Returns an unsubscribe function. */
+  on<Signal extends OutboxSignal>(signal: Signal, listener: OutboxSignalListener<Signal>): () => void;
+  /** For operations: `count`, `peek`, `requeue`, `cancel` and the like. */
+  readonly store: TransactionalOutboxStore<Tx>;
+  /** The composed application, for containers. */
+  readonly app: OutboxApp;
+}
+
+/**
+ * Creates an outbox. It is `composeModules` with `OutboxModule` and a store, for applications without a container.
+ *
+ * @example
+ * const outbox = createOutbox({
+ *   store: pgStore(pool),
+ *   publisher: (row) => broker.send(row.topic, row.payload, { messageId: row.id }),
+ * });
+ */
+// biome-ignore lint/complexity/noBannedTypes: no topic is declared.
+export function createOutbox<Tx, const Topics extends TopicSchemas = {}>(
+  options: CreateOutboxOptions<Tx, Topics>,
+): Outbox<Tx, Topics> {
+  const { store: storeModule, topics, modules = [], logger = standardErrorLogger, ...rest } = options;
+  if (typeof storeModule?.store !== 'function')
+    throw new OutboxError('INVALID_CONFIG', 'createOutbox: store must be a store module, such as pgStore(pool)');
+  const settings = { ...rest, ...(topics && { schemas: topics }), ...(logger && { logger }) };
+  const app = composeModules([OutboxModule.forRoot(settings as OutboxModuleOptions), storeModule, ...modules]);
+  const store = app.get(storeModule.store);
+  return {
+    enqueueWith: (tx, entries) => store.enqueueWith(tx, entries as OutboxEntry),
+    enqueue: (entries) => store.enqueue(entries as OutboxEntry),
+    migrate: async () => app.has(OutboxSchema) && app.get(OutboxSchema).ensure(),
+    check: async () => (app.has(OutboxSchema) ? app.get(OutboxSchema).check() : []),
+    start: () => app.start(),
+    stop: (stopOptions) => app.stop(stopOptions),
+    runUntilSignal: (signalOptions) => runUntilSignal(app, signalOptions),
+    dispatchPending: (limit) => app.get(OutboxDispatcher).dispatchPending(limit),
+    health: () => app.get(OutboxWorker).health(),
+    on: (signal, listener) => app.get(OutboxSignals).on(signal, listener),
+    store,
+    app,
+  };
+}

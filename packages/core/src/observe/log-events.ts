@@ -1,0 +1,94 @@
+import { errorText } from '../message/error-text.js';
+import type { OutboxRow } from '../message/outbox-row.js';
+import type { Clock } from './clock.js';
+import type { OutboxLogger } from './outbox-logger.js';
+import type { OutboxSignals } from './outbox-signals.js';
+
+/** A line of one kind is written once in this time; the next one says how many were left out. */
+const SAME_LINE_EVERY_MS = 60_000;
+/** Kinds that are remembered: topics come from rows, and memory must stay bounded. */
+const MAX_KINDS = 1_000;
+
+type Level = keyof OutboxLogger;
+
+/** Logs what an operator has to know, one line each, never a payload. */
+export function logEvents(events: OutboxSignals, logger: OutboxLogger, clock: Clock): void {
+  const log = new LimitedLog(logger, clock);
+  events.on('failed', ({ row, error, delayMs }) =>
+    log.write('warn', `failed ${row.topic}`, `${named(row)} failed, next try in ${delayMs} ms: ${quoted(error)}`),
+  );
+  events.on('dead', ({ row, error, reason }) =>
+    log.write('error', `dead ${row.topic} ${reason}`, `${named(row)} is dead (${reason}): ${quoted(error)}`),
+  );
+  events.on('retaken', ({ row }) =>
+    log.write('warn', 'retaken', `took over ${named(row)}: the process that had claimed it died or stalled`),
+  );
+  events.on('fenced', ({ ids }) =>
+    log.write('warn', 'fenced', `${ids.length} outcomes came too late: another process has taken the rows over`),
+  );
+  events.on('stopped', ({ abandoned }) => {
+    if (abandoned.length > 0)
+      log.write('warn', 'stopped', `stopped with ${abandoned.length} publishes unfinished; their claims expire`);
+  });
+  logStore(events, log);
+}
+
+function logStore(events: OutboxSignals, log: LimitedLog): void {
+  events.on('trouble', ({ error }) =>
+    log.write('error', 'trouble', `the database does not answer, retrying: ${quoted(errorText(error))}`),
+  );
+  events.on('recovered', ({ afterMs }) =>
+    log.write('info', 'recovered', `the database answers again after ${Math.round(afterMs)} ms`),
+  );
+  events.on('storeProblem', ({ error }) =>
+    log.write('warn', 'storeProblem', `the store reports a problem: ${quoted(errorText(error))}`),
+  );
+  events.on('wakeup', ({ isListening, error }) => {
+    if (!isListening)
+      log.write('warn', 'wakeup', `polling, because listening failed: ${quoted(errorText(error))}`);
+  });
+  events.on('schemaProblem', ({ problem, fix }) =>
+    log.write('warn', `schema ${problem}`, `${problem}; to fix it: ${fix}`),
+  );
+}
+
+/** Writes lines of the same kind at most once a minute. */
+class LimitedLog {
+  readonly #logger: OutboxLogger;
+  readonly #clock: Clock;
+  readonly #kinds = new Map<string, { readonly writtenAtMs: number; leftOut: number }>();
+
+  constructor(logger: OutboxLogger, clock: Clock) {
+    this.#logger = logger;
+    this.#clock = clock;
+  }
+
+  write(level: Level, kind: string, message: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    const last = this.#kinds.get(kind);
+    if (last && nowMs - last.writtenAtMs < SAME_LINE_EVERY_MS) {
+      last.leftOut += 1;
+      return;
+    }
+    this.#remember(kind, nowMs);
+    const leftOut = last?.leftOut ? ` (${last.leftOut} more like this since the last line)` : '';
+    this.#logger[level](message + leftOut);
+  }
+
+  /** The kind that was written longest ago is forgotten first. */
+  #remember(kind: string, writtenAtMs: number): void {
+    this.#kinds.delete(kind);
+    this.#kinds.set(kind, { writtenAtMs, leftOut: 0 });
+    const [oldest] = this.#kinds.keys();
+    if (this.#kinds.size > MAX_KINDS && oldest !== undefined) this.#kinds.delete(oldest);
+  }
+}
+
+function named({ id, topic }: OutboxRow): string {
+  return `row ${id} of topic ${quoted(topic)}`;
+}
+
+/** Quoted, so that a line break in a topic or an error cannot forge a line of the log. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
