@@ -1,7 +1,7 @@
 /**
  * Runs a command against a real MySQL, which is stopped and removed afterwards, however the command ends:
  *
- *   node scripts/with-mysql.mjs npm test -- packages/sql packages/store-typeorm packages/cli
+ *   node scripts/with-mysql.mjs npm test -- packages/store-sql packages/store-typeorm packages/cli
  *
  * The server comes from Debian's packages, unpacked below `.cache` and reused by the next run; it needs apt and dpkg
  * and no rights. The command finds it in MYSQL_URL. Exit code: the command's, or 77 where MySQL is unavailable.

@@ -1,6 +1,14 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type Allowance, forbiddenDependencies, forbiddenImports } from './architecture/dependency-rules.js';
+import {
+  type Allowance,
+  forbiddenDependencies,
+  forbiddenImports,
+  forbiddenRoomImports,
+  importCycles,
+  type Rooms,
+  unknownRooms,
+} from './architecture/dependency-rules.js';
 import {
   consoleProblems,
   indexProblems,
@@ -14,11 +22,11 @@ import { readPackages, type WorkspacePackage } from './architecture/workspace.js
 /** The picture of the architecture: every package, and all that it may depend on. Arrows point to the core. */
 const table: Readonly<Record<string, Allowance>> = {
   core: {},
-  sql: { siblings: ['core'] },
+  'store-sql': { siblings: ['core'] },
   'store-memory': { siblings: ['core'] },
-  'store-pg': { siblings: ['core', 'sql'], peers: ['pg'] },
-  'store-typeorm': { siblings: ['core', 'sql'], peers: ['typeorm'] },
-  'store-prisma': { siblings: ['core', 'sql'] },
+  'store-pg': { siblings: ['core', 'store-sql'], peers: ['pg'] },
+  'store-typeorm': { siblings: ['core', 'store-sql'], peers: ['typeorm'] },
+  'store-prisma': { siblings: ['core', 'store-sql'] },
   'store-testkit': { siblings: ['core'], peers: ['vitest'] },
   'publisher-events': { siblings: ['core'] },
   scheduler: { siblings: ['core'], dependencies: ['croner'] },
@@ -31,6 +39,20 @@ const table: Readonly<Record<string, Allowance>> = {
   telemetry: { siblings: ['core'], peers: ['@opentelemetry/api'] },
   'scheduled-messages': { siblings: ['core', 'publisher-events'] },
   nestjs: { siblings: ['core', 'publisher-events', 'store-prisma'], peers: ['@nestjs/*'] },
+};
+
+/** The rooms of the packages that have some, each with the rooms that it may import from. */
+const rooms: Readonly<Record<string, Rooms>> = {
+  core: {
+    message: [],
+    modules: ['message'],
+    observe: ['message', 'modules'],
+    enqueue: ['message', 'modules', 'observe'],
+    store: ['message', 'modules', 'observe', 'enqueue'],
+    publish: ['message', 'modules', 'observe'],
+    dispatch: ['message', 'modules', 'observe', 'enqueue', 'store', 'publish'],
+    worker: ['message', 'modules', 'observe', 'store', 'publish', 'dispatch'],
+  },
 };
 
 const packages = readPackages();
@@ -55,6 +77,21 @@ describe('the packages of this repository', () => {
 
   it('import only what they declare, by its public name', () => {
     expect(packages.flatMap(forbiddenImports)).toEqual([]);
+  });
+
+  it('import from room to room in one direction', () => {
+    expect(packages.flatMap((pkg) => unknownRooms(pkg, rooms[pkg.folder] ?? everyFolder(pkg)))).toEqual([]);
+    expect(packages.flatMap((pkg) => forbiddenRoomImports(pkg, rooms[pkg.folder] ?? {}))).toEqual([]);
+  });
+
+  it('have no import cycle, not even of types', () => {
+    expect(packages.flatMap(importCycles)).toEqual([]);
+  });
+
+  it('keep nothing at the root of core but its index and the two ways to wire it', () => {
+    const core = packages.find(({ folder }) => folder === 'core');
+    const atRoot = core?.sources.map(({ path }) => path).filter((path) => path.split('/').length === 2);
+    expect(atRoot).toEqual(['src/create-outbox.ts', 'src/index.ts', 'src/outbox-module.ts']);
   });
 
   it('list their public names by hand in src/index.ts', () => {
@@ -99,7 +136,7 @@ describe('the rules above', () => {
 
   it.each([
     [{ dependencies: { lodash: '4' } }, 'dependency lodash'],
-    [{ dependencies: { '@postcommit/sql': '1' } }, 'dependency @postcommit/sql'],
+    [{ dependencies: { '@postcommit/store-sql': '1' } }, 'dependency @postcommit/store-sql'],
     [{ peerDependencies: { pg: '8' } }, 'peer pg'],
     [{ optionalDependencies: { pg: '8' } }, 'optional dependency pg'],
     [{ peerDependencies: { x: '1' }, peerDependenciesMeta: { x: { optional: true } } }, 'optional peer x'],
@@ -133,7 +170,7 @@ describe('the rules above', () => {
     "import a = require('undeclared');",
     "declare module 'undeclared' { interface A {} }",
     '/// <reference types="undeclared" />',
-    "import { a } from '@postcommit/sql';",
+    "import { a } from '@postcommit/store-sql';",
     "import { a } from '@postcommit/core/src/decide.js';",
     "import { a } from '@postcommit/core/dist/index.js';",
     "import { a } from '../../core/src/decide.js';",
@@ -141,6 +178,36 @@ describe('the rules above', () => {
     "import { a } from 'crypto';",
   ])('refuse %s', (source) => {
     expect(forbiddenImports(example(source))).toHaveLength(1);
+  });
+
+  it('refuse an import against the direction of the rooms, and of a file above them', () => {
+    const table: Rooms = { message: [], worker: ['message'] };
+    const pkg = (path: string, source: string): WorkspacePackage =>
+      example('', { sources: [{ path, text: source }] });
+    const wrong = pkg('src/message/row.ts', "import type { A } from '../worker/loop.js';");
+    const above = pkg('src/message/row.ts', "import { a } from '../index.js';");
+    const right = pkg(
+      'src/worker/loop.ts',
+      "import { a } from '../message/row.js';\nimport { b } from './pace.js';",
+    );
+    expect(forbiddenRoomImports(wrong, table)).toEqual([
+      'store-memory/src/message/row.ts imports src/worker/loop.ts',
+    ]);
+    expect(forbiddenRoomImports(above, table)).toEqual([
+      'store-memory/src/message/row.ts imports src/index.ts',
+    ]);
+    expect(forbiddenRoomImports(right, table)).toEqual([]);
+    expect(unknownRooms(pkg('src/attic/old.ts', ''), table)).toEqual(['attic']);
+  });
+
+  it('find a cycle of types', () => {
+    const sources = [
+      { path: 'src/a.ts', text: "import type { B } from './b.js';" },
+      { path: 'src/b.ts', text: "import type { A } from './a.js';" },
+    ];
+    expect(importCycles(example('', { sources }))).toEqual([
+      'store-memory: src/a.ts -> src/b.ts -> src/a.ts',
+    ]);
   });
 
   it('refuse a built-in that opens files or sockets in the core, and allow it elsewhere', () => {
@@ -215,3 +282,8 @@ describe('the rules above', () => {
     expect(unfinishedWork(example(note.text, { tests: [note] }))).toHaveLength(2);
   });
 });
+
+/** For packages without rooms: whatever folders they have. */
+function everyFolder(pkg: WorkspacePackage): Rooms {
+  return Object.fromEntries(pkg.sources.map(({ path }) => [path.split('/')[1] ?? '', []]));
+}

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
-import { usePostgres } from '../packages/sql/test/postgres-fixture.js';
+import { usePostgres } from '../packages/store-sql/test/postgres-fixture.js';
 import { modulesOf } from './documentation/block-modules.js';
 import { runningApplication } from './documentation/compile-blocks.js';
 import { PageProgram } from './documentation/page-program.js';

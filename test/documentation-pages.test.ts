@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { sidebar } from '../docs/.vitepress/sidebar.js';
-import { usePostgres } from '../packages/sql/test/postgres-fixture.js';
+import { usePostgres } from '../packages/store-sql/test/postgres-fixture.js';
 import { type Block, blocksOf, pageNames, readPage, root } from './documentation/pages.js';
 
 const fixture = usePostgres(async ({ query }) => {

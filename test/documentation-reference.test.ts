@@ -86,12 +86,12 @@ describe('the page of error codes', () => {
 
 it('the page of the worker has every signal, and no other', () => {
   const source = readFileSync(`${root}/packages/core/src/observe/outbox-signals.ts`, 'utf8');
-  const [map = ''] = /interface OutboxSignalMap \{[\s\S]*?\n\}/.exec(source) ?? [];
-  const signals = [...map.matchAll(/^ {2}readonly (\w+):/gm)].map(([, name]) => name);
+  const [map = ''] = /interface DispatchEventMap \{[\s\S]*?\n\}/.exec(source) ?? [];
+  const events = [...map.matchAll(/^ {2}readonly (\w+):/gm)].map(([, name]) => name);
   const shown = tableUnder('docs/concepts/worker.md', 'What it tells').flatMap(({ signal }) =>
     codeIn(signal),
   );
-  expect(shown.sort()).toEqual(signals.sort());
+  expect(shown.sort()).toEqual(events.sort());
 });
 
 it('the runbook names alerts that there are', () => {

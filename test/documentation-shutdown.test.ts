@@ -1,5 +1,5 @@
-import { SqlOutboxSchema } from '@postcommit/sql';
 import { PgOutboxStore, pgExecutor } from '@postcommit/store-pg';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import { type PostgresServer, startPostgres } from '@postcommit/tooling/postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import pg from '../tooling/src/pg.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { usePostgres } from '../packages/sql/test/postgres-fixture.js';
+import { usePostgres } from '../packages/store-sql/test/postgres-fixture.js';
 import { filesOf, mainOf, ORDERS } from './documentation/page-mains.js';
 import { PageProgram } from './documentation/page-program.js';
 import { blocksOf, root } from './documentation/pages.js';

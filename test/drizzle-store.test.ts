@@ -5,8 +5,8 @@ import {
   DrizzleOutboxStore,
   type DrizzleTransaction,
 } from '../examples/orders-drizzle/src/drizzle-outbox-store.js';
-import { usePostgres } from '../packages/sql/test/postgres-fixture.js';
-import { storeHarness } from '../packages/sql/test/sql-fixture.js';
+import { usePostgres } from '../packages/store-sql/test/postgres-fixture.js';
+import { storeHarness } from '../packages/store-sql/test/sql-fixture.js';
 
 const fixture = usePostgres();
 

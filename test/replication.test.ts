@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { PgOutboxStore } from '@postcommit/store-pg';
 import { expect, it } from 'vitest';
-import { usePostgres } from '../packages/sql/test/postgres-fixture.js';
+import { usePostgres } from '../packages/store-sql/test/postgres-fixture.js';
 
 const fixture = usePostgres();
 const page = readFileSync(new URL('../docs/operations/replication.md', import.meta.url), 'utf8');

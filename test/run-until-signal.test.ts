@@ -6,7 +6,7 @@ function program(lifecycle: string): Promise<PageProgram> {
   const main = `
     import { composeModules, Lifecycles, runUntilSignal } from '@postcommit/core';
     const useValue = { name: 'part', start: () => {}, ${lifecycle} };
-    const app = composeModules([{ name: 'app', contributes: [{ pool: Lifecycles, useValue }] }]);
+    const app = composeModules([{ name: 'app', contributes: [{ to: Lifecycles, useValue }] }]);
     await app.start();
     const stopped = runUntilSignal(app);
     console.log('ready');

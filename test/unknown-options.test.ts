@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { registerOutboxCommands } from '@postcommit/cli';
 import {
   composeModules,
+  DispatchEvents,
   EnqueuePipeline,
   type Module,
   OutboxDispatcher,
   OutboxModule,
-  OutboxSignals,
   OutboxWorker,
 } from '@postcommit/core';
 import { OutboxModule as NestOutboxModule } from '@postcommit/nestjs';
@@ -72,7 +72,7 @@ const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
   [
     'a provider of module Mine',
     () =>
-      composeModules([{ name: 'Mine', provides: [odd({ provide: OutboxSignals, useFactroy: () => 1 })] }]),
+      composeModules([{ name: 'Mine', provides: [odd({ provide: DispatchEvents, useFactroy: () => 1 })] }]),
     'useFactroy',
     'useFactory',
   ],
@@ -107,7 +107,7 @@ const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
   ],
   [
     'OutboxDispatchJob',
-    () => new OutboxDispatchJob(dispatcher, store, new OutboxSignals(), odd({ limits: 5 })),
+    () => new OutboxDispatchJob(dispatcher, store, new DispatchEvents(), odd({ limits: 5 })),
     'limits',
     'limit',
   ],

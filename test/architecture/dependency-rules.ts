@@ -86,6 +86,57 @@ function problemOfBuiltin(specifier: string, folder: string): string | undefined
   return `${specifier} is not among the built-ins that core may use`;
 }
 
+/**
+ * The rooms of a package, each with those it may import from. A file in no room may import from all of them, and nothing
+ * in a room may import it.
+ */
+export type Rooms = Readonly<Record<string, readonly string[]>>;
+
+/** Imports between rooms that the table does not allow. */
+export function forbiddenRoomImports(pkg: WorkspacePackage, rooms: Rooms): string[] {
+  return pkg.sources.flatMap((file) => {
+    const from = roomOf(file.path, rooms);
+    if (from === undefined) return [];
+    const allowed = [from, ...(rooms[from] ?? [])];
+    return relativeTargets(file)
+      .filter((target) => !allowed.includes(roomOf(target, rooms) ?? ''))
+      .map((target) => `${pkg.folder}/${file.path} imports ${target}`);
+  });
+}
+
+/** Folders of `src` that the table does not know. */
+export function unknownRooms(pkg: WorkspacePackage, rooms: Rooms): string[] {
+  const folders = pkg.sources.map(({ path }) => path.split('/')).filter(({ length }) => length > 2);
+  return [...new Set(folders.map(([, folder = '']) => folder))].filter((folder) => !(folder in rooms));
+}
+
+/** Files that import each other, directly or through others, types included: each with the way back to itself. */
+export function importCycles(pkg: WorkspacePackage): string[] {
+  const imports = new Map(pkg.sources.map((file) => [file.path, relativeTargets(file)]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, way: readonly string[]): void => {
+    const start = way.indexOf(path);
+    if (start >= 0) cycles.push([...way.slice(start), path].join(' -> '));
+    if (start >= 0 || done.has(path)) return;
+    for (const next of imports.get(path) ?? []) visit(next, [...way, path]);
+    done.add(path);
+  };
+  for (const path of imports.keys()) visit(path, []);
+  return cycles.map((cycle) => `${pkg.folder}: ${cycle}`);
+}
+
+function roomOf(path: string, rooms: Rooms): string | undefined {
+  const [, folder = '', ...rest] = path.split('/');
+  return rest.length > 0 && folder in rooms ? folder : undefined;
+}
+
+function relativeTargets(file: SourceFile): string[] {
+  return importsOf(file)
+    .filter((specifier) => specifier?.startsWith('.'))
+    .map((specifier) => posix.join(posix.dirname(file.path), specifier ?? '').replace(/\.js$/, '.ts'));
+}
+
 function packageNameOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }

@@ -28,7 +28,7 @@ function composeDocumented() {
       OutboxModule.forRoot({ worker: false, publisher: async ({ payload }) => published.push(payload) }),
       OutboxTypeormModule.forRoot({ dataSource: database.dataSource }),
       SchedulerCronerModule,
-      { name: 'PollerModule', contributes: [{ pool: ScheduledJobsPool, useExisting: OutboxPoller }] },
+      { name: 'PollerModule', contributes: [{ to: ScheduledJobsPool, useExisting: OutboxPoller }] },
     ],
     { preferences: [{ provide: OutboxPoller, useClass: OutboxPoller }] },
   );

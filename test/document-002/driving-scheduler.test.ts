@@ -4,8 +4,8 @@ import {
   OutboxSchedulerModule,
   ScheduledJobsPool,
   SchedulerCronerModule,
-  type SchedulerSignalMap,
-  SchedulerSignals,
+  type SchedulerEventMap,
+  SchedulerEvents,
 } from '@postcommit/scheduler';
 import { OutboxTypeormModule } from '@postcommit/store-typeorm';
 import { expect, it } from 'vitest';
@@ -58,9 +58,9 @@ it('of two instances one runs a tick; the lock of the other is refused', async (
     await refused;
   };
   const apps = [composeDocumented(publisher), composeDocumented(publisher)];
-  const skipped: SchedulerSignalMap['skipped'][] = [];
+  const skipped: SchedulerEventMap['skipped'][] = [];
   for (const app of apps) {
-    app.get(SchedulerSignals).on('skipped', (told) => {
+    app.get(SchedulerEvents).on('skipped', (told) => {
       skipped.push(told);
       if (told.reason === 'locked') letGo();
     });

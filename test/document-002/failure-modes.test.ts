@@ -2,7 +2,7 @@ import { Injectable, OutboxDispatcher, OutboxModule, type OutboxRow, OutboxStore
 import { OnEvent, OutboxEvent, OutboxEventsModule } from '@postcommit/publisher-events';
 import { OutboxTypeormModule } from '@postcommit/store-typeorm';
 import { describe, expect, it } from 'vitest';
-import { shiftTimes } from '../../packages/sql/test/postgres-fixture.js';
+import { shiftTimes } from '../../packages/store-sql/test/postgres-fixture.js';
 import { compose } from './line-up.js';
 import { myapp } from './my-app.js';
 import { useOrdersDatabase } from './orders-database.js';

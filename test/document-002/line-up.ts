@@ -1,10 +1,10 @@
 import {
   type ComposeOptions,
   composeModules,
+  DispatchEvents,
   type DispatchSummary,
   type Module,
   type OutboxApp,
-  OutboxSignals,
 } from '@postcommit/core';
 import { onTestFinished } from 'vitest';
 
@@ -18,7 +18,7 @@ export function compose(modules: readonly Module[], options: ComposeOptions = {}
 /** The next batch that the application settles, by whatever drives it. Ask before it can come. */
 export function nextBatch(app: OutboxApp): Promise<DispatchSummary> {
   return new Promise((resolve) => {
-    const off = app.get(OutboxSignals).on('batch', (summary) => {
+    const off = app.get(DispatchEvents).on('batch', (summary) => {
       off();
       resolve(summary);
     });

@@ -1,7 +1,7 @@
 import { outboxEntities } from '@postcommit/store-typeorm';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type PostgresFixture, usePostgres } from '../../packages/sql/test/postgres-fixture.js';
+import { type PostgresFixture, usePostgres } from '../../packages/store-sql/test/postgres-fixture.js';
 import { OrderEntity } from '../../packages/store-typeorm/test/order.js';
 
 export interface OrdersDatabase extends Pick<PostgresFixture, 'url' | 'pool' | 'query'> {

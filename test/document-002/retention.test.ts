@@ -8,7 +8,7 @@ import {
 } from '@postcommit/scheduler';
 import { OutboxTypeormModule } from '@postcommit/store-typeorm';
 import { expect, it } from 'vitest';
-import { shiftTimes } from '../../packages/sql/test/postgres-fixture.js';
+import { shiftTimes } from '../../packages/store-sql/test/postgres-fixture.js';
 import { compose } from './line-up.js';
 import { useOrdersDatabase } from './orders-database.js';
 

@@ -10,8 +10,8 @@ import {
 import { OutboxPrismaModule, PrismaClientToken, PrismaOutboxStore } from '@postcommit/store-prisma';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { usePostgres } from '../../packages/sql/test/postgres-fixture.js';
 import { PrismaClient } from '../../packages/store-prisma/test/gen/client.js';
+import { usePostgres } from '../../packages/store-sql/test/postgres-fixture.js';
 import { compose, nextBatch } from './line-up.js';
 
 /** What Prisma makes of the document's own model. */

@@ -2,7 +2,7 @@ import { Inject, Injectable, OutboxDispatcher, OutboxModule, OutboxStore } from 
 import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { DataSource } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { shiftTimes, usePostgres } from '../../packages/sql/test/postgres-fixture.js';
+import { shiftTimes, usePostgres } from '../../packages/store-sql/test/postgres-fixture.js';
 import { Order, OrderEntity } from '../../packages/store-typeorm/test/order.js';
 import { compose } from './line-up.js';
 import { useOrdersDatabase } from './orders-database.js';

@@ -17,7 +17,7 @@ const options: ts.CompilerOptions = {
 const homes = [
   'test',
   'packages/telemetry',
-  'packages/sql',
+  'packages/store-sql',
   'packages/store-prisma',
   'packages/nestjs',
   'examples/typed-topics',

@@ -9,7 +9,7 @@ import { resolveRetention } from '../../packages/retention/src/retention.js';
 import { resolveScheduleRetention } from '../../packages/scheduled-messages/src/schedule-sweep.js';
 import { DISPATCH_JOB_DEFAULTS } from '../../packages/scheduler/src/outbox-dispatch-job.js';
 import { timezoneOf } from '../../packages/scheduler/src/schedule.js';
-import { TableName } from '../../packages/sql/src/table-name.js';
+import { TableName } from '../../packages/store-sql/src/table-name.js';
 import { resolveTelemetryOptions } from '../../packages/telemetry/src/telemetry-options.js';
 import { root } from './pages.js';
 

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { OutboxDispatcher } from '@postcommit/core';
-import { mysql, runWork, SqlOutboxSchema, type SqlRecord, type SqlWork, TableName } from '@postcommit/sql';
+import {
+  mysql,
+  runWork,
+  SqlOutboxSchema,
+  type SqlRecord,
+  type SqlWork,
+  TableName,
+} from '@postcommit/store-sql';
 import { TypeormOutboxStore, typeormDatabase } from '@postcommit/store-typeorm';
 import { openMysqlDatabase, usableMysql } from '@postcommit/tooling/mysql-database';
 import { type Connection, createConnection } from 'mysql2/promise';

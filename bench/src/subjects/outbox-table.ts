@@ -1,5 +1,5 @@
-import { SqlOutboxSchema } from '@postcommit/sql';
 import { pgExecutor } from '@postcommit/store-pg';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import { setUp } from '../place.js';
 import { type OpenSubject, type Place, payload, type Workload } from '../subject.js';
 

@@ -3,7 +3,7 @@ import {
   type Module,
   type OutboxApp,
   OutboxModule,
-  OutboxSignals,
+  DispatchEvents,
   type OutboxStore,
   type TransactionalOutboxStore,
 } from '@postcommit/core';
@@ -18,7 +18,7 @@ export async function runApplication(
   const app = composeModules([OutboxModule.forRoot(publisher), store]);
   const listening = new Promise<void>((resolve, reject) => {
     app
-      .get(OutboxSignals)
+      .get(DispatchEvents)
       .on('wakeup', ({ isListening, error }) => (isListening ? resolve() : reject(error)));
   });
   await app.start();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type DuePlace, postgres, type SqlStatement, TableName } from '@postcommit/sql';
+import { type DuePlace, postgres, type SqlStatement, TableName } from '@postcommit/store-sql';
 import type pg from 'pg';
 import {
   BATCH_SIZE,

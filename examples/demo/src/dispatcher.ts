@@ -1,5 +1,5 @@
 /** A dispatcher in a process of its own, so that it can be killed: the worker with a publisher, as in a service. */
-import { composeModules, OutboxModule, OutboxSignals } from '@postcommit/core';
+import { composeModules, OutboxModule, DispatchEvents } from '@postcommit/core';
 import { OutboxPgModule } from '@postcommit/store-pg';
 import { Broker } from './broker.js';
 import { CLAIM_TIMEOUT_MS, type DispatcherReport } from './dispatcher-process.js';
@@ -26,11 +26,11 @@ const app = composeModules([
 ]);
 
 const report = (told: DispatcherReport): void => void process.send?.(told);
-const signals = app.get(OutboxSignals);
-signals.on('failed', ({ row, error, delayMs }) =>
+const events = app.get(DispatchEvents);
+events.on('failed', ({ row, error, delayMs }) =>
   report({ kind: 'failed', topic: row.topic, attempt: row.attempts, error, delayMs }),
 );
-signals.on('dead', () => report({ kind: 'dead' }));
+events.on('dead', () => report({ kind: 'dead' }));
 
 // Ctrl-C reaches every process of the terminal; the demo itself ends its dispatchers, by closing the channel.
 process.on('SIGINT', () => {});

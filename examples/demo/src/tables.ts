@@ -1,5 +1,5 @@
-import { SqlOutboxSchema } from '@postcommit/sql';
 import { pgExecutor } from '@postcommit/store-pg';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import pg from 'pg';
 
 /**

@@ -1,7 +1,7 @@
 /** The modules inside an Inversify container: its classes are handed the outbox's parts, and give it a publisher. */
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
-import { composeModules, OutboxModule, OutboxSchema, OutboxSignals, OutboxStore } from '@postcommit/core';
+import { composeModules, OutboxModule, OutboxSchema, DispatchEvents, OutboxStore } from '@postcommit/core';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import { Container, injectable } from 'inversify';
@@ -36,8 +36,8 @@ await pool.query('create table orders (id text primary key)');
 await container.get<OutboxSchema>(OutboxSchema).ensure();
 await container.get(OrderService).place('order-7');
 
-const signals = container.get(OutboxSignals);
-const firstBatch = new Promise((resolve) => signals.on('batch', resolve));
+const events = container.get(DispatchEvents);
+const firstBatch = new Promise((resolve) => events.on('batch', resolve));
 await app.start();
 await firstBatch;
 await app.stop();

@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { Inject, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { composeModules, OutboxModule, OutboxSchema, OutboxSignals, OutboxStore } from '@postcommit/core';
+import { composeModules, OutboxModule, OutboxSchema, DispatchEvents, OutboxStore } from '@postcommit/core';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import pg from 'pg';
@@ -39,7 +39,7 @@ class AppModule {}
 
 // Starts the worker too.
 const nest = await NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'] });
-const firstBatch = new Promise((resolve) => nest.get(OutboxSignals).on('batch', resolve));
+const firstBatch = new Promise((resolve) => nest.get(DispatchEvents).on('batch', resolve));
 await nest.get(Newsletter).subscribe('ada@example.com');
 await firstBatch;
 const isSameStore = nest.get(OutboxStore) === outbox.get(PgOutboxStore);

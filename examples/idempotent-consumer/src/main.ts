@@ -5,7 +5,7 @@ import {
   OutboxModule,
   type OutboxRow,
   OutboxSchema,
-  OutboxSignals,
+  DispatchEvents,
   OutboxStore,
   ProcessedMessages,
 } from '@postcommit/core';
@@ -52,7 +52,7 @@ async function creditPoints(message: OutboxRow): Promise<void> {
 
 await app.get(OutboxStore).enqueue({ topic: 'order.paid', payload: { customer: 'ada' } });
 const dispatched = new Promise<void>((resolve) => {
-  app.get(OutboxSignals).on('batch', (batch) => batch.dispatched > 0 && resolve());
+  app.get(DispatchEvents).on('batch', (batch) => batch.dispatched > 0 && resolve());
 });
 await app.start();
 await dispatched;

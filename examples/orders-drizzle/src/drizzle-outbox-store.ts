@@ -5,7 +5,7 @@ import {
   SqlOutboxStore,
   type SqlOutboxStoreOptions,
   type SqlStatement,
-} from '@postcommit/sql';
+} from '@postcommit/store-sql';
 import { is, type SQL, sql } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { PgTransaction } from 'drizzle-orm/pg-core';

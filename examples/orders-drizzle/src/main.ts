@@ -1,7 +1,7 @@
 /** An order and its message are written in one transaction of Drizzle, by a store that stands beside this file. */
 import assert from 'node:assert/strict';
 import { OutboxDispatcher } from '@postcommit/core';
-import { SqlOutboxSchema } from '@postcommit/sql';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import { openDatabase } from '@postcommit/tooling/database';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { integer, pgTable, text } from 'drizzle-orm/pg-core';

@@ -1,6 +1,6 @@
 /** An order and its message are written in one transaction of a plain pg client: both are there, or neither. */
 import assert from 'node:assert/strict';
-import { composeModules, OutboxModule, OutboxSchema, OutboxSignals } from '@postcommit/core';
+import { composeModules, OutboxModule, OutboxSchema, DispatchEvents } from '@postcommit/core';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import pg from 'pg';
@@ -35,7 +35,7 @@ async function placeOrder(id: string, total: number): Promise<void> {
 await placeOrder('order-1', 30);
 await assert.rejects(placeOrder('order-2', 500), /card declined/);
 
-const firstBatch = new Promise((resolve) => app.get(OutboxSignals).on('batch', resolve));
+const firstBatch = new Promise((resolve) => app.get(DispatchEvents).on('batch', resolve));
 await app.start();
 await firstBatch;
 await app.stop();

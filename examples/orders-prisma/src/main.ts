@@ -1,6 +1,6 @@
 /** An order is paid and announced in one Prisma transaction; one that rolls back is not announced. */
 import assert from 'node:assert/strict';
-import { composeModules, OutboxModule, OutboxSchema, OutboxSignals } from '@postcommit/core';
+import { composeModules, OutboxModule, OutboxSchema, DispatchEvents } from '@postcommit/core';
 import { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
 import { openDatabase } from '@postcommit/tooling/database';
 import { PrismaPg } from '@prisma/adapter-pg';
@@ -37,7 +37,7 @@ async function pay(id: string, isDeclined = false): Promise<void> {
 await pay('order-1');
 await assert.rejects(pay('order-2', true), /card declined/);
 
-const firstBatch = new Promise((resolve) => app.get(OutboxSignals).on('batch', resolve));
+const firstBatch = new Promise((resolve) => app.get(DispatchEvents).on('batch', resolve));
 await app.start();
 await firstBatch;
 await app.stop();

@@ -1,6 +1,6 @@
 /** Rows as signed HTTP requests: a redirect is not a delivery, Retry-After is waited for, and a 422 is final. */
 import assert from 'node:assert/strict';
-import { composeModules, OutboxModule, OutboxSchema, OutboxSignals, OutboxStore } from '@postcommit/core';
+import { composeModules, OutboxModule, OutboxSchema, DispatchEvents, OutboxStore } from '@postcommit/core';
 import { OutboxPgModule } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import pg from 'pg';
@@ -26,13 +26,13 @@ await store.enqueue({ topic: 'order.refunded', payload: { amount: -7 } });
 
 const waits: number[] = [];
 const delivered = new Promise<void>((resolve) => {
-  const signals = app.get(OutboxSignals);
-  signals.on('failed', ({ row, error, delayMs }) => {
+  const events = app.get(DispatchEvents);
+  events.on('failed', ({ row, error, delayMs }) => {
     console.log(`${row.topic} failed (${error}), again in ${delayMs} ms`);
     waits.push(delayMs);
   });
-  signals.on('dead', ({ row, error, reason }) => console.log(`${row.topic} is dead: ${reason} (${error})`));
-  signals.on('batch', ({ dispatched }) => dispatched > 0 && resolve());
+  events.on('dead', ({ row, error, reason }) => console.log(`${row.topic} is dead: ${reason} (${error})`));
+  events.on('batch', ({ dispatched }) => dispatched > 0 && resolve());
 });
 await app.start();
 await delivered;

@@ -27,5 +27,5 @@ export const COMMANDS: readonly OutboxCommand[] = [
 /** Contributes the commands of the outbox. `registerOutboxCommands` puts them into a program. */
 export const OutboxCliModule: Module = {
   name: 'OutboxCliModule',
-  contributes: COMMANDS.map((command) => ({ pool: OutboxCommands, useValue: command })),
+  contributes: COMMANDS.map((command) => ({ to: OutboxCommands, useValue: command })),
 };

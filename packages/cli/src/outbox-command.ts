@@ -1,4 +1,4 @@
-import { nameToken, type OutboxApp, Pool, type Token } from '@postcommit/core';
+import { Contributions, nameToken, type OutboxApp, type Token } from '@postcommit/core';
 import type { Command, OptionValues } from 'commander';
 import type { CommandHost } from './command-host.js';
 import type { CommandOutput } from './command-output.js';
@@ -31,9 +31,9 @@ export interface OutboxCommand {
  * The commands of an application.
  *
  * @example
- * contributes: [{ pool: OutboxCommands, useValue: { name: 'orders:replay', description: '…', run } }]
+ * contributes: [{ to: OutboxCommands, useValue: { name: 'orders:replay', description: '…', run } }]
  */
-export class OutboxCommands extends Pool<OutboxCommand> {
+export class OutboxCommands extends Contributions<OutboxCommand> {
   static {
     nameToken(this, '@postcommit/cli/OutboxCommands');
   }

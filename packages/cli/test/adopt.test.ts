@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { type Ended, useProject } from './project-fixture.js';
 
 const postgres = usePostgres(async () => {});

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PgOutboxStore } from '@postcommit/store-pg';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { ended, type RunOptions, useProject } from './project-fixture.js';
 
 const postgres = usePostgres();
@@ -113,7 +113,7 @@ describe('the config file', () => {
 
   it('adds commands, has ours once, and none whose capability is not bound', async () => {
     const command = `{ name: 'orders:check', description: 'Checks', run: async ({ output }) => output.show({ plain: ['fine'], json: 1 }) }`;
-    const modules = `OutboxCliModule, { name: 'Orders', contributes: [{ pool: OutboxCommands, useValue: ${command} }] }`;
+    const modules = `OutboxCliModule, { name: 'Orders', contributes: [{ to: OutboxCommands, useValue: ${command} }] }`;
     const files = {
       'outbox.config.ts': memory(modules).replace('OutboxCommands }', 'OutboxCliModule, OutboxCommands }'),
     };
@@ -162,7 +162,7 @@ describe('the config file', () => {
   });
 
   it('opens resources for a command and closes them, and does not start the rest', async () => {
-    const lifecycle = (name: string, phase: string): string => `{ pool: Lifecycles, useValue: {
+    const lifecycle = (name: string, phase: string): string => `{ to: Lifecycles, useValue: {
       name: '${name}', phase: '${phase}',
       start: () => void process.stdout.write('${name} starts\\n'), stop: () => void process.stdout.write('${name} stops\\n'),
     } }`;
@@ -281,7 +281,7 @@ describe('with TypeORM', () => {
           OutboxTypeormModule.forRoot({
             dataSource: (entities) => new DataSource({ type: 'postgres', url: process.env.TEST_DATABASE, entities }),
           }),
-          { name: 'Query', contributes: [{ pool: OutboxCommands, useValue: query }] },
+          { name: 'Query', contributes: [{ to: OutboxCommands, useValue: query }] },
         ] });`,
     },
   });

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { useProject } from './project-fixture.js';
 
 const postgres = usePostgres();
@@ -138,7 +138,7 @@ describe('an error that carries more than its message', () => {
       const fail = () => { throw new QueryFailedError('duplicate key at postgres://app:4111-secret@db/x, password=4111-secret'); };
       const command = { name: 'fail', description: 'Fails', run: async () => { ${failing} } };
       export default defineConfig({
-        modules: [OutboxModule, OutboxMemoryModule, { name: 'Failing', contributes: [{ pool: OutboxCommands, useValue: command }] }],
+        modules: [OutboxModule, OutboxMemoryModule, { name: 'Failing', contributes: [{ to: OutboxCommands, useValue: command }] }],
       });`,
   });
 

@@ -1,6 +1,6 @@
 import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { expect, it } from 'vitest';
-import { useMysql } from '../../sql/test/mysql-fixture.js';
+import { useMysql } from '../../store-sql/test/mysql-fixture.js';
 import { type Ended, type RunOptions, useProject } from './project-fixture.js';
 
 /** The commands on MariaDB or MySQL, by the config file of an application that uses TypeORM. */

@@ -1,7 +1,7 @@
 import { OutboxDispatcher, type OutboxEntry, PermanentError } from '@postcommit/core';
 import { PgOutboxStore } from '@postcommit/store-pg';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ensureSchema, shiftTimes, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { ensureSchema, shiftTimes, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { type Ended, useProject } from './project-fixture.js';
 
 /** The binary as it is published, on a real database that only DATABASE_URL names, in a pipe. */

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, vi } from 'vitest';
 
 const packages = fileURLToPath(new URL('../..', import.meta.url));
 /** Built from source as they are published, so that a config file imports them as a user's does. */
-const OURS = ['core', 'sql', 'store-memory', 'store-pg', 'store-typeorm', 'cli'];
+const OURS = ['core', 'store-sql', 'store-memory', 'store-pg', 'store-typeorm', 'cli'];
 const FOREIGN = ['cli/commander', 'cli/jiti', 'cli/mysql2', 'cli/pg', 'store-typeorm/typeorm'];
 
 export interface Ended {

@@ -17,7 +17,7 @@ const entry = { topic: 'order.paid', payload: { card: '4111' } };
 
 function contributing(command: Partial<OutboxCommand>): Module {
   const whole = { name: 'orders:check', description: 'Checks', run: async () => {}, ...command };
-  return { name: 'OrdersModule', contributes: [{ pool: OutboxCommands, useValue: whole }] };
+  return { name: 'OrdersModule', contributes: [{ to: OutboxCommands, useValue: whole }] };
 }
 
 describe('in an application’s own program', () => {
@@ -200,7 +200,7 @@ describe('resources', () => {
   });
   const moduleOf = (...lifecycles: Lifecycle[]): Module => ({
     name: 'ResourcesModule',
-    contributes: lifecycles.map((useValue) => ({ pool: Lifecycles, useValue })),
+    contributes: lifecycles.map((useValue) => ({ to: Lifecycles, useValue })),
   });
   const logging = (log: string[]): Module =>
     moduleOf(

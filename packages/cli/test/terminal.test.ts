@@ -1,6 +1,6 @@
 import { PgOutboxStore } from '@postcommit/store-pg';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { type OnTerminal, useProject } from './project-fixture.js';
 
 /** The binary on a pseudo-terminal: what a person sees. */

@@ -2,16 +2,22 @@ import { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
 import type { DispatchSummary } from './message/dispatch-summary.js';
 import { OutboxError } from './message/errors.js';
 import type { OutboxEntry } from './message/outbox-row.js';
+import type { PublishContext } from './message/publish-context.js';
 import type { EntryFor, RowFor, TopicSchemas } from './message/topic-schemas.js';
 import { composeModules, type OutboxApp } from './modules/compose-modules.js';
 import type { StopOptions } from './modules/lifecycle.js';
 import type { Module } from './modules/module.js';
 import { runUntilSignal } from './modules/run-until-signal.js';
+import {
+  type DispatchEventListener,
+  type DispatchEventName,
+  DispatchEvents,
+} from './observe/dispatch-events.js';
 import { type OutboxLogger, standardErrorLogger } from './observe/outbox-logger.js';
-import { type OutboxSignal, type OutboxSignalListener, OutboxSignals } from './observe/outbox-signals.js';
+import type { SchemaProblem } from './observe/schema-problem.js';
 import { OutboxModule, type OutboxModuleOptions } from './outbox-module.js';
-import type { OutboxPublisher, PublishContext } from './publish/outbox-publisher.js';
-import { OutboxSchema, type SchemaProblem } from './store/capabilities.js';
+import type { OutboxPublisher } from './publish/outbox-publisher.js';
+import { OutboxSchema } from './store/outbox-schema.js';
 import type { TransactionalOutboxStore } from './store/outbox-store.js';
 import type { StoreModule } from './store/store-module.js';
 import { OutboxWorker, type WorkerHealth } from './worker/outbox-worker.js';
@@ -57,7 +63,7 @@ export interface Outbox<Tx, Topics extends TopicSchemas> {
   /** For a health check. */
   health(): Promise<WorkerHealth>;
   /** Registers a listener for what happens to rows and to the worker. Returns an unsubscribe function. */
-  on<Signal extends OutboxSignal>(signal: Signal, listener: OutboxSignalListener<Signal>): () => void;
+  on<Signal extends DispatchEventName>(signal: Signal, listener: DispatchEventListener<Signal>): () => void;
   /** For operations: `count`, `peek`, `requeue`, `cancel` and the like. */
   readonly store: TransactionalOutboxStore<Tx>;
   /** The composed application, for containers. */
@@ -79,21 +85,30 @@ export function createOutbox<Tx, const Topics extends TopicSchemas = {}>(
 ): Outbox<Tx, Topics> {
   const { store: storeModule, topics, modules = [], logger = standardErrorLogger, ...rest } = options;
   if (typeof storeModule?.store !== 'function')
-    throw new OutboxError('INVALID_CONFIG', 'createOutbox: store must be a store module, such as pgStore(pool)');
+    throw new OutboxError(
+      'INVALID_CONFIG',
+      'createOutbox: store must be a store module, such as pgStore(pool)',
+    );
   const settings = { ...rest, ...(topics && { schemas: topics }), ...(logger && { logger }) };
-  const app = composeModules([OutboxModule.forRoot(settings as OutboxModuleOptions), storeModule, ...modules]);
+  const app = composeModules([
+    OutboxModule.forRoot(settings as OutboxModuleOptions),
+    storeModule,
+    ...modules,
+  ]);
   const store = app.get(storeModule.store);
   return {
     enqueueWith: (tx, entries) => store.enqueueWith(tx, entries as OutboxEntry),
     enqueue: (entries) => store.enqueue(entries as OutboxEntry),
-    migrate: async () => app.has(OutboxSchema) && app.get(OutboxSchema).ensure(),
+    migrate: async () => {
+      if (app.has(OutboxSchema)) await app.get(OutboxSchema).ensure();
+    },
     check: async () => (app.has(OutboxSchema) ? app.get(OutboxSchema).check() : []),
     start: () => app.start(),
     stop: (stopOptions) => app.stop(stopOptions),
     runUntilSignal: (signalOptions) => runUntilSignal(app, signalOptions),
     dispatchPending: (limit) => app.get(OutboxDispatcher).dispatchPending(limit),
     health: () => app.get(OutboxWorker).health(),
-    on: (signal, listener) => app.get(OutboxSignals).on(signal, listener),
+    on: (signal, listener) => app.get(DispatchEvents).on(signal, listener),
     store,
     app,
   };

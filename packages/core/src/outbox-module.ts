@@ -13,13 +13,16 @@ import {
   type Provider,
   provideFactory,
 } from './modules/module.js';
-import { assertFailureHook, type FailureThreshold, FailureWatch } from './observe/failure-watch.js';
+import { type DispatchEventListener, DispatchEvents } from './observe/dispatch-events.js';
+import type { FailureThreshold } from './observe/failure-count.js';
+import { assertFailureHook, FailureWatch } from './observe/failure-watch.js';
 import { OutboxInterceptors } from './observe/interceptors.js';
-import { type OutboxSignalListener, OutboxSignals } from './observe/outbox-signals.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './publish/outbox-publisher.js';
 import { OutboxRoutes, RoutedPublisher } from './publish/publisher-routes.js';
-import { OutboxDriver, OutboxSchema, OutboxWakeup } from './store/capabilities.js';
+import { OutboxDriver } from './store/outbox-driver.js';
+import { OutboxSchema } from './store/outbox-schema.js';
 import { OutboxStore } from './store/outbox-store.js';
+import { OutboxWakeup } from './store/outbox-wakeup.js';
 import { schemaCheck } from './store/schema-check.js';
 import { OutboxWorker } from './worker/outbox-worker.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker/worker-config.js';
@@ -27,16 +30,16 @@ import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './w
 /** Called for alerts, each after what it tells is in the table. A hook that fails never holds up a row. */
 export interface OutboxHooks {
   /** A row failed for the first time; `willRetry` tells whether that was also the last. */
-  readonly onFirstFailure?: OutboxSignalListener<'firstFailure'>;
+  readonly onFirstFailure?: DispatchEventListener<'firstFailure'>;
   /** A row was given up. The row has all that a dead-letter record needs. */
-  readonly onDead?: OutboxSignalListener<'dead'>;
+  readonly onDead?: DispatchEventListener<'dead'>;
   /**
    * More than `threshold` tries of a topic failed, or rows of it died, within `windowMs`; again only after there were
    * fewer. Counts what this process did.
    */
-  readonly onFailures?: FailureThreshold & { readonly notify: OutboxSignalListener<'failures'> };
+  readonly onFailures?: FailureThreshold & { readonly notify: DispatchEventListener<'failures'> };
   /** The worker saw at least `threshold` rows that are due; again only after there were less. */
-  readonly onBacklog?: { readonly threshold: number; readonly notify: OutboxSignalListener<'backlog'> };
+  readonly onBacklog?: { readonly threshold: number; readonly notify: DispatchEventListener<'backlog'> };
 }
 
 export interface OutboxModuleOptions
@@ -72,26 +75,26 @@ const ENGINE = [
   OutboxRoutes,
   OutboxInterceptors,
   EnqueuePipeline,
-  OutboxSignals,
+  DispatchEvents,
 ] as const;
 
 const SCHEMA_CHECK: Contribution<Lifecycle> = contributeFactory(
   Lifecycles,
-  [optional(OutboxSchema), OutboxSignals],
+  [optional(OutboxSchema), DispatchEvents],
   schemaCheck,
 );
 
 /** What the store reports becomes a signal between start and stop, whether or not a worker runs. */
 const STORE_PROBLEMS: Contribution<Lifecycle> = contributeFactory(
   Lifecycles,
-  [OutboxStore, OutboxSignals],
-  (store, signals) => {
+  [OutboxStore, DispatchEvents],
+  (store, events) => {
     let unsubscribe = (): void => {};
     return {
       name: 'OutboxStore problems',
       phase: 'resource',
       start: () => {
-        unsubscribe = store.onProblem((error) => signals.tell('storeProblem', { error }));
+        unsubscribe = store.onProblem((error) => events.emit('storeProblem', { error }));
       },
       stop: () => unsubscribe(),
     };
@@ -147,7 +150,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
     name: 'OutboxModule',
     provides: [
       {
-        provide: OutboxSignals,
+        provide: DispatchEvents,
         useFactory: () => signalsWith(options),
       },
       provideFactory(
@@ -158,23 +161,23 @@ function outboxModule(options: OutboxModuleOptions): Module {
       provideFactory(
         OutboxDispatcher,
         ENGINE,
-        (store, bound, routes, interceptors, pipeline, signals) =>
+        (store, bound, routes, interceptors, pipeline, events) =>
           new OutboxDispatcher(store, withRoutes(bound, routes), {
             ...config,
             interceptors,
             pipeline,
-            signals,
+            events,
           }),
       ),
       provideFactory(
         OutboxWorker,
         [...ENGINE, optional(OutboxWakeup)],
-        (store, bound, routes, interceptors, pipeline, signals, wakeup) =>
+        (store, bound, routes, interceptors, pipeline, events, wakeup) =>
           new OutboxWorker(store, withRoutes(bound, routes), {
             ...working,
             interceptors,
             pipeline,
-            signals,
+            events,
             wakeup,
           }),
       ),
@@ -184,16 +187,16 @@ function outboxModule(options: OutboxModuleOptions): Module {
   };
 }
 
-function signalsWith({ onFirstFailure, onDead, onFailures, onBacklog }: OutboxHooks): OutboxSignals {
-  const signals = new OutboxSignals();
-  if (onFirstFailure) signals.on('firstFailure', onFirstFailure);
-  if (onDead) signals.on('dead', onDead);
-  if (onBacklog) signals.on('backlog', onBacklog.notify);
+function signalsWith({ onFirstFailure, onDead, onFailures, onBacklog }: OutboxHooks): DispatchEvents {
+  const events = new DispatchEvents();
+  if (onFirstFailure) events.on('firstFailure', onFirstFailure);
+  if (onDead) events.on('dead', onDead);
+  if (onBacklog) events.on('backlog', onBacklog.notify);
   if (onFailures) {
-    new FailureWatch(signals, onFailures);
-    signals.on('failures', onFailures.notify);
+    new FailureWatch(events, onFailures);
+    events.on('failures', onFailures.notify);
   }
-  return signals;
+  return events;
 }
 
 /** A process that only enqueues, and is given no strategies, can't know those of the dispatchers. */

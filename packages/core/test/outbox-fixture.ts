@@ -10,8 +10,9 @@ import { OutboxDispatcher } from '../src/dispatch/outbox-dispatcher.js';
 import type { OutboxErrorCode } from '../src/message/errors.js';
 import type { OutboxBacklog, OutboxEntry, OutboxRow } from '../src/message/outbox-row.js';
 import type { Outcome } from '../src/message/outcome.js';
-import type { OutboxSignal, OutboxSignalMap, OutboxSignals } from '../src/observe/outbox-signals.js';
-import type { OutboxPublisher, PublishContext, PublishFunction } from '../src/publish/outbox-publisher.js';
+import type { PublishContext } from '../src/message/publish-context.js';
+import type { DispatchEventMap, DispatchEventName, DispatchEvents } from '../src/observe/dispatch-events.js';
+import type { OutboxPublisher, PublishFunction } from '../src/publish/outbox-publisher.js';
 import { OutboxWorker, type WorkerOptions } from '../src/worker/outbox-worker.js';
 
 /** A virtual clock that can tell how many timers wait. */
@@ -187,13 +188,13 @@ export function scripted(failures: Readonly<Record<string, unknown>> = {}): {
   };
 }
 
-/** What the named signals tell from now on, in order. */
-export function listen<Signal extends OutboxSignal>(
-  signals: OutboxSignals,
+/** What the named events tell from now on, in order. */
+export function listen<Signal extends DispatchEventName>(
+  events: DispatchEvents,
   ...names: Signal[]
-): Array<{ readonly signal: Signal; readonly told: OutboxSignalMap[Signal] }> {
-  const heard: Array<{ signal: Signal; told: OutboxSignalMap[Signal] }> = [];
-  for (const signal of names) signals.on(signal, (told) => heard.push({ signal, told }));
+): Array<{ readonly signal: Signal; readonly told: DispatchEventMap[Signal] }> {
+  const heard: Array<{ signal: Signal; told: DispatchEventMap[Signal] }> = [];
+  for (const signal of names) events.on(signal, (told) => heard.push({ signal, told }));
   return heard;
 }
 

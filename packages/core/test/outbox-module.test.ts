@@ -6,13 +6,14 @@ import { PermanentError } from '../src/message/errors.js';
 import type { OutboxRow } from '../src/message/outbox-row.js';
 import { composeModules, type OutboxApp } from '../src/modules/compose-modules.js';
 import type { Module } from '../src/modules/module.js';
+import { DispatchEvents } from '../src/observe/dispatch-events.js';
 import { type OutboxInterceptor, OutboxInterceptors } from '../src/observe/interceptors.js';
-import { OutboxSignals } from '../src/observe/outbox-signals.js';
 import { OutboxModule, type OutboxModuleOptions } from '../src/outbox-module.js';
 import { OutboxPublisher } from '../src/publish/outbox-publisher.js';
 import { OutboxRoutes } from '../src/publish/publisher-routes.js';
-import { OutboxDriver, OutboxWakeup, type WakeupListener } from '../src/store/capabilities.js';
+import { OutboxDriver } from '../src/store/outbox-driver.js';
 import { OutboxStore } from '../src/store/outbox-store.js';
+import { OutboxWakeup, type WakeupListener } from '../src/store/outbox-wakeup.js';
 import { OutboxWorker } from '../src/worker/outbox-worker.js';
 import { deferred, refusal, scripted } from './outbox-fixture.js';
 
@@ -48,7 +49,7 @@ describe('OutboxModule with OutboxMemoryModule', () => {
     const app = composeModules([OutboxModule, OutboxMemoryModule]);
     expect(app.get(OutboxStore)).toBe(app.get(MemoryOutboxStore));
     expect(app.tokens).toEqual([
-      OutboxSignals,
+      DispatchEvents,
       EnqueuePipeline,
       OutboxDispatcher,
       OutboxWorker,
@@ -200,7 +201,7 @@ describe('contributions to OutboxModule', () => {
         return next(row, context);
       },
     };
-    const tracing: Module = { name: 'Tracing', contributes: [{ pool: OutboxInterceptors, useValue }] };
+    const tracing: Module = { name: 'Tracing', contributes: [{ to: OutboxInterceptors, useValue }] };
     const app = composeModules([
       OutboxModule.forRoot({ publisher: collector() }),
       OutboxMemoryModule,
@@ -217,7 +218,7 @@ describe('contributions to OutboxModule', () => {
       matches: ({ topic }: OutboxRow) => topic.startsWith('schedule.'),
       publisher,
     };
-    return { name: 'Schedules', contributes: [{ pool: OutboxRoutes, useValue }] };
+    return { name: 'Schedules', contributes: [{ to: OutboxRoutes, useValue }] };
   }
 
   test('a contributed route takes its rows before the publisher of the application', async () => {
@@ -252,17 +253,17 @@ describe('the worker of OutboxModule', () => {
   }
 
   /** Resolves with what the listener was told first. */
-  function once<T>(): { promise: Promise<T>; tell: (told: T) => void } {
-    let tell: (told: T) => void = () => {};
+  function once<T>(): { promise: Promise<T>; emit: (emitted: T) => void } {
+    let emit: (emitted: T) => void = () => {};
     const promise = new Promise<T>((resolve) => {
-      tell = resolve;
+      emit = resolve;
     });
-    return { promise, tell: (told) => tell(told) };
+    return { promise, emit: (emitted) => emit(emitted) };
   }
 
   test('runs between start and stop, and is woken by what is enqueued', async () => {
     const published = once<OutboxRow>();
-    const app = compose({ publisher: async (row) => published.tell(row), pollIntervalMs: 60_000 });
+    const app = compose({ publisher: async (row) => published.emit(row), pollIntervalMs: 60_000 });
     const worker = app.get(OutboxWorker);
     expect(await worker.health()).toMatchObject({ status: 'stopped' });
     await app.start();
@@ -279,7 +280,7 @@ describe('the worker of OutboxModule', () => {
 
   test('can be started again', async () => {
     const published = once<OutboxRow>();
-    const app = compose({ publisher: async (row) => published.tell(row) });
+    const app = compose({ publisher: async (row) => published.emit(row) });
     await app.start();
     await app.stop();
     await app.start();
@@ -294,7 +295,7 @@ describe('the worker of OutboxModule', () => {
     const app = compose({
       publisher: (_row, { signal }) => {
         signal.addEventListener('abort', () => {
-          aborted.tell(String(signal.reason));
+          aborted.emit(String(signal.reason));
           ended.resolve();
         });
         started.resolve();
@@ -302,7 +303,7 @@ describe('the worker of OutboxModule', () => {
       },
     });
     const stopped = once<readonly string[]>();
-    app.get(OutboxSignals).on('stopped', ({ abandoned }) => stopped.tell(abandoned));
+    app.get(DispatchEvents).on('stopped', ({ abandoned }) => stopped.emit(abandoned));
     await app.start();
     const [id] = await app.get(OutboxStore).enqueue(paid);
     await started.promise;
@@ -383,7 +384,7 @@ describe('the worker of OutboxModule', () => {
       }
     }
     const module: Module = { name: 'Wakeup', provides: [{ provide: OutboxWakeup, useClass: Wakeup }] };
-    const app = compose({ publisher: async (row) => published.tell(row), pollIntervalMs: 60_000 }, module);
+    const app = compose({ publisher: async (row) => published.emit(row), pollIntervalMs: 60_000 }, module);
     vi.spyOn(app.get(OutboxStore), 'onEnqueue').mockReturnValue(() => {});
     await app.start();
     await app.get(OutboxStore).enqueue(paid);
@@ -523,7 +524,7 @@ describe('the worker of OutboxModule', () => {
       onFirstFailure: hook,
     });
     const failed: unknown[] = [];
-    app.get(OutboxSignals).on('listenerFailed', (told) => failed.push(told));
+    app.get(DispatchEvents).on('listenerFailed', (told) => failed.push(told));
     const store = app.get(OutboxStore);
     await store.enqueue(['x1', 'x2', 'x3'].map((id) => ({ ...paid, id })));
     expect(await app.get(OutboxDispatcher).dispatchPending()).toMatchObject({
@@ -580,7 +581,7 @@ describe('problems of the store', () => {
     const module: Module = { name: 'lossy', provides: [{ provide: OutboxStore, useValue: store }] };
     const app = composeModules([OutboxModule.forRoot({ worker: false }), module]);
     const emitted = vi.fn();
-    app.get(OutboxSignals).on('storeProblem', emitted);
+    app.get(DispatchEvents).on('storeProblem', emitted);
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     await app.start();
     store.loseConnection();

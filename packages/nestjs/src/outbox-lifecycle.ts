@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { OutboxSignals } from '@postcommit/core';
+import { DispatchEvents } from '@postcommit/core';
+import { logEvents } from './event-log.js';
 import type { OutboxComposition } from './outbox-composition.js';
-import { logSignals } from './signal-log.js';
 
 export interface LifecycleOptions {
   readonly shutdownGraceMs: number | undefined;
@@ -20,7 +20,7 @@ export class OutboxLifecycle implements OnApplicationBootstrap, BeforeApplicatio
   constructor(composition: OutboxComposition, options: LifecycleOptions) {
     this.#composition = composition;
     this.#options = options;
-    logSignals(composition.app.get(OutboxSignals), new Logger('OutboxModule'));
+    logEvents(composition.app.get(DispatchEvents), new Logger('OutboxModule'));
   }
 
   async onApplicationBootstrap(): Promise<void> {

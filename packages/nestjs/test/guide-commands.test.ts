@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ensureSchema, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { ensureSchema, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { NestProcess } from './nest-process.js';
 
 const fixture = usePostgres(async () => {});

@@ -13,7 +13,7 @@ import { OnOutboxEvent, OutboxEmitter, OutboxHealthIndicator, OutboxModule } fro
 import { OutboxTypeormModule } from '@postcommit/store-typeorm';
 import { DataSource } from 'typeorm';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { PrismaService } from './guide-app/prisma.service.js';
 import { nestModule, openContext } from './nest-app.js';
 
@@ -90,7 +90,7 @@ it('a broker for some events', async () => {
   };
   const outbox = OutboxModule.forRoot({
     prisma: PrismaService,
-    modules: [{ name: 'payments', contributes: [{ pool: OutboxRoutes, useValue: payments }] }],
+    modules: [{ name: 'payments', contributes: [{ to: OutboxRoutes, useValue: payments }] }],
   });
   // #endregion
 

@@ -1,5 +1,5 @@
 import { OutboxCliModule, registerOutboxCommands } from '@postcommit/cli';
-import { OutboxDispatcher, OutboxSignals } from '@postcommit/core';
+import { DispatchEvents, OutboxDispatcher } from '@postcommit/core';
 import {
   OnOutboxEvent,
   OUTBOX_APP,
@@ -67,8 +67,8 @@ describe('the log of the application', () => {
     await nest.emit({ topic: 'order.paid', payload: 1 });
     await nest.dispatch();
     nest.app
-      .get(OutboxSignals)
-      .tell('trouble', { error: new Error('host=db password=hunter2'), retryInMs: 1 });
+      .get(DispatchEvents)
+      .emit('trouble', { error: new Error('host=db password=hunter2'), retryInMs: 1 });
     expect(log.lines.join('\n')).not.toContain('hunter2');
     expect(log.lines.filter((line) => line.includes('***'))).toHaveLength(2);
   });
@@ -76,14 +76,14 @@ describe('the log of the application', () => {
   it('tells of troubles with the table and of their end, of lost claims, and of start and stop', async () => {
     const log = new LogLines();
     const nest = await MemoryNest.open([], {}, log);
-    const signals = nest.app.get(OutboxSignals);
-    signals.tell('started', {});
-    signals.tell('trouble', { error: new Error('no route'), retryInMs: 100 });
-    signals.tell('recovered', { afterMs: 200 });
-    signals.tell('fenced', { ids: ['a', 'b'] });
-    signals.tell('backlog', { pending: 9, due: 9, oldestPendingAgeMs: 1, threshold: 5 });
-    signals.tell('wakeup', { isListening: false, error: new Error('pooler') });
-    signals.tell('stopped', { abandoned: ['a'] });
+    const events = nest.app.get(DispatchEvents);
+    events.emit('started', {});
+    events.emit('trouble', { error: new Error('no route'), retryInMs: 100 });
+    events.emit('recovered', { afterMs: 200 });
+    events.emit('fenced', { ids: ['a', 'b'] });
+    events.emit('backlog', { pending: 9, due: 9, oldestPendingAgeMs: 1, threshold: 5 });
+    events.emit('wakeup', { isListening: false, error: new Error('pooler') });
+    events.emit('stopped', { abandoned: ['a'] });
     expect(log.lines.filter((line) => !/InstanceLoader|dependencies|Nest/.test(line))).toEqual([
       'log the outbox worker has started',
       `error the outbox can't reach its table, tries again in 100 ms: "no route"`,

@@ -2,7 +2,7 @@ import { Lifecycles, type Module, OutboxDispatcher, OutboxStore, OutboxWorker } 
 import { OnOutboxEvent, OutboxModule } from '@postcommit/nestjs';
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, it, vi } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { PrismaService } from './guide-app/prisma.service.js';
 import { LogLines, nestModule, openContext } from './nest-app.js';
 
@@ -64,7 +64,7 @@ describe('the worker', () => {
       name: 'watched',
       contributes: [
         {
-          pool: Lifecycles,
+          to: Lifecycles,
           useValue: {
             name: 'watched',
             phase: 'resource',

@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { OutboxStore } from '@postcommit/core';
 import { OnOutboxEvent, OutboxEmitter, OutboxModule } from '@postcommit/nestjs';
 import { expect, it, vi } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { PrismaService } from './guide-app/prisma.service.js';
 import { openContext } from './nest-app.js';
 

@@ -1,6 +1,6 @@
 import { OutboxWorker } from '@postcommit/core';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ensureSchema, shiftTimes, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { ensureSchema, shiftTimes, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { LogLines } from './nest-app.js';
 import { NestProcess } from './nest-process.js';
 import { openShop, postOrders, SHOP_TABLES, type ShopOptions } from './shop.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { OutboxStore } from '@postcommit/core';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ensureSchema, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { ensureSchema, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { openShop, SHOP_TABLES } from './shop.js';
 
 const guide = readFileSync(new URL('../../../docs/guides/from-a-status-column.md', import.meta.url), 'utf8');

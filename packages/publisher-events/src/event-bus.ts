@@ -1,9 +1,6 @@
 import { nameToken } from '@postcommit/core';
 import type { Listener } from './listener.js';
 
-/** The class of an event: what listeners subscribe to. */
-export type EventClass<Event extends object = object> = abstract new (...args: never[]) => Event;
-
 /** A listener that threw or rejected. */
 export interface ListenerFailure {
   readonly listener: string;

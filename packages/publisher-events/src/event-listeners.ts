@@ -1,8 +1,8 @@
-import { type Contribution, nameToken, Pool } from '@postcommit/core';
+import { type Contribution, Contributions, nameToken } from '@postcommit/core';
 import { invalid } from './listener.js';
 
 /** What listens in an application: instances whose class has methods with `@OnEvent`, and values of `onEvent`. */
-export class EventListeners extends Pool<object> {
+export class EventListeners extends Contributions<object> {
   static {
     nameToken(this, '@postcommit/publisher-events/EventListeners');
   }
@@ -23,11 +23,11 @@ export function contributeListeners(...sources: readonly ListenerSource[]): Cont
 }
 
 function contributeListener(source: ListenerSource): Contribution<object> {
-  if (typeof source === 'object' && source !== null) return { pool: EventListeners, useValue: source };
+  if (typeof source === 'object' && source !== null) return { to: EventListeners, useValue: source };
   if (typeof source !== 'function' || source.prototype === undefined) {
     const problem =
       'is neither a class, an instance of one, nor made by onEvent(…); wrap a function in onEvent(…)';
     throw invalid('a listener', problem);
   }
-  return { pool: EventListeners, useClass: source as new () => object };
+  return { to: EventListeners, useClass: source as new () => object };
 }

@@ -1,5 +1,6 @@
-export type { Delivery, EventClass, ListenerFailure } from './event-bus.js';
+export type { Delivery, ListenerFailure } from './event-bus.js';
 export { EventBus } from './event-bus.js';
+export type { EventClass } from './event-class.js';
 export type { ListenerSource } from './event-listeners.js';
 export { contributeListeners, EventListeners } from './event-listeners.js';
 export { EventSubscriptions } from './event-subscriptions.js';

@@ -1,5 +1,5 @@
 import { OutboxError, topicMatcher } from '@postcommit/core';
-import type { EventClass } from './event-bus.js';
+import type { EventClass } from './event-class.js';
 
 /** Marks a listener, also for another copy of this package. */
 const LISTENER = Symbol.for('@postcommit/publisher-events/listener');

@@ -1,5 +1,6 @@
 import { tokenKey } from '@postcommit/core';
-import { type Delivery, EventBus, type EventClass, type ListenerFailure } from './event-bus.js';
+import { type Delivery, EventBus, type ListenerFailure } from './event-bus.js';
+import type { EventClass } from './event-class.js';
 import type { Listener } from './listener.js';
 
 /**

@@ -1,5 +1,5 @@
 import { assertKnownOptions, type OptionNames } from '@postcommit/core';
-import type { EventClass } from './event-bus.js';
+import type { EventClass } from './event-class.js';
 import { assertSubscription, invalid, type Listener, toListener } from './listener.js';
 import type { Heard, ListenerOptions } from './listener-options.js';
 import { record } from './listeners-of.js';

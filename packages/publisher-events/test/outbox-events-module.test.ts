@@ -2,13 +2,13 @@ import * as core from '@postcommit/core';
 import {
   composeModules,
   contributeFactory,
+  DispatchEvents,
   Lifecycles,
   type Module,
   type OutboxApp,
   OutboxDispatcher,
   OutboxModule,
   OutboxPublisher,
-  OutboxSignals,
   OutboxStore,
   routePublisher,
 } from '@postcommit/core';
@@ -70,7 +70,7 @@ describe.each(lineUps)('OutboxEventsModule with %s', (_title, eventModules) => {
       more,
     ]);
     const settled = new Promise((resolve) => {
-      app.get(OutboxSignals).on('batch', resolve);
+      app.get(DispatchEvents).on('batch', resolve);
     });
     await app.get(OutboxStore).enqueue(paid);
     await app.start();
@@ -204,7 +204,7 @@ describe('classes that listen', () => {
           { provide: Orders, useValue: { setPaid: async () => {} } },
           { provide: CountedProjector, useClass: CountedProjector },
         ],
-        contributes: [{ pool: EventListeners, useExisting: CountedProjector }],
+        contributes: [{ to: EventListeners, useExisting: CountedProjector }],
       },
     ]);
     expect(await dispatchOne(app)).toMatchObject({ dispatched: 1 });

@@ -1,9 +1,9 @@
 import { composeModules, type OutboxApp, OutboxModule, OutboxStore, stateOf } from '@postcommit/core';
 import { OutboxRetentionModule, type OutboxRetentionOptions, type PurgeReport } from '@postcommit/retention';
-import { ScheduledJobsPool, SchedulerCronerModule, SchedulerSignals } from '@postcommit/scheduler';
+import { ScheduledJobsPool, SchedulerCronerModule, SchedulerEvents } from '@postcommit/scheduler';
 import { OutboxPgModule } from '@postcommit/store-pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { shiftTimes, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { shiftTimes, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 const fixture = usePostgres();
@@ -125,7 +125,7 @@ describe('a sweep on PostgreSQL', () => {
     const store = app.get(OutboxStore);
     await store.markDispatched(await store.enqueue({ topic: 'dispatched', payload: {} }));
     await shiftTimes(fixture, 2 * DAY_MS);
-    const finished = new Promise((resolve) => app.get(SchedulerSignals).on('finished', resolve));
+    const finished = new Promise((resolve) => app.get(SchedulerEvents).on('finished', resolve));
     await app.start();
     expect(await purged).toEqual({ dispatched: 1, dead: 0, processed: 0 });
     await finished;

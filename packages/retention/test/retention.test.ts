@@ -11,7 +11,7 @@ import {
   ScheduledJobsPool,
   Scheduler,
   SchedulerCronerModule,
-  SchedulerSignals,
+  SchedulerEvents,
 } from '@postcommit/scheduler';
 import { MemoryOutboxStore, MemoryTable, OutboxMemoryModule, VirtualClock } from '@postcommit/store-memory';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -170,7 +170,7 @@ describe('OutboxRetentionJob', () => {
     onTestFinished(() => app.stop({ graceMs: 0 }));
     app.get(OutboxStore).purgeDispatched = () => Promise.reject(new Error('connection refused'));
     const failures: unknown[] = [];
-    app.get(SchedulerSignals).on('failed', (told) => failures.push(told));
+    app.get(SchedulerEvents).on('failed', (told) => failures.push(told));
     await app.start();
     await vi.advanceTimersByTimeAsync(500);
     expect(failures).toMatchObject([{ job: 'outbox-retention', error: { message: 'connection refused' } }]);

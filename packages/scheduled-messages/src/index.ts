@@ -1,12 +1,12 @@
 export type { NoListener, OnNoListener } from './no-listener-counter.js';
 export { NO_LISTENER_METRIC, NoListenerCounter } from './no-listener-counter.js';
+export type { ScheduleEnvelope } from './schedule-envelope.js';
 export type { ScheduleErrorCode } from './schedule-error.js';
 export { ScheduleError } from './schedule-error.js';
 export type { ScheduleArrived as IScheduleArrivedEvent } from './schedule-events.js';
 export { SCHEDULE_ARRIVED, SCHEDULE_FAILED, ScheduleArrived, ScheduleFailed } from './schedule-events.js';
 export type { ScheduleBackoff, ScheduleRetry, ScheduleRetryPolicy } from './schedule-retry.js';
 export { DEFAULT_SCHEDULE_RETRY, SCHEDULE_RETRY_BOUNDS } from './schedule-retry.js';
-export type { ScheduleEnvelope } from './schedule-row.js';
 export { SCHEDULE_HEADER, SCHEDULE_TOPIC } from './schedule-row.js';
 export type { ScheduleFilter, ScheduleServiceOptions } from './schedule-service.js';
 export { ScheduleService } from './schedule-service.js';

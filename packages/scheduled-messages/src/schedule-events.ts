@@ -5,7 +5,7 @@ import {
   type PayloadOf,
   type PublishContext,
 } from '@postcommit/core';
-import type { ScheduleEnvelope } from './schedule-row.js';
+import type { ScheduleEnvelope } from './schedule-envelope.js';
 import type { ScheduleMetadata } from './schedule-spec.js';
 
 export const SCHEDULE_ARRIVED = 'schedule.arrived';

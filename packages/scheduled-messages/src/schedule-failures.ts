@@ -1,4 +1,4 @@
-import type { OutboxSignals } from '@postcommit/core';
+import type { DispatchEvents } from '@postcommit/core';
 import { type EventBus, ListenersFailedError } from '@postcommit/publisher-events';
 import { ScheduleFailed } from './schedule-events.js';
 import { envelopeOf } from './schedule-row.js';
@@ -7,8 +7,8 @@ import { envelopeOf } from './schedule-row.js';
  * Publishes `ScheduleFailed` when a scheduled row is dead: after that is in the table, and without waiting for it. A
  * listener that fails is told as `listenerFailed`.
  */
-export function publishFailures(signals: OutboxSignals, bus: Pick<EventBus, 'publish'>): void {
-  signals.on('dead', async ({ row, error, reason }) => {
+export function publishFailures(events: DispatchEvents, bus: Pick<EventBus, 'publish'>): void {
+  events.on('dead', async ({ row, error, reason }) => {
     const envelope = envelopeOf(row);
     if (!envelope) return;
     const { topic, metadata } = envelope;

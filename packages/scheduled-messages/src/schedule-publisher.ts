@@ -7,8 +7,9 @@ import {
 } from '@postcommit/core';
 import { type EventBus, ListenersFailedError } from '@postcommit/publisher-events';
 import type { NoListenerCounter } from './no-listener-counter.js';
+import type { ScheduleEnvelope } from './schedule-envelope.js';
 import { ScheduleArrived } from './schedule-events.js';
-import { envelopeOf, type ScheduleEnvelope } from './schedule-row.js';
+import { envelopeOf } from './schedule-row.js';
 
 /** Publishes scheduled rows as `ScheduleArrived`. All listeners run; if one fails, the attempt fails. */
 export class SchedulePublisher extends OutboxPublisher {

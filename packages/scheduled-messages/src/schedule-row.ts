@@ -1,8 +1,9 @@
-import { type OutboxEntry, OutboxError, type OutboxRow, type OutboxTopic } from '@postcommit/core';
+import { type OutboxEntry, OutboxError, type OutboxRow } from '@postcommit/core';
 import { resolveRunAt } from './run-at.js';
+import type { ScheduleEnvelope } from './schedule-envelope.js';
 import { SCHEDULE_ARRIVED } from './schedule-events.js';
 import { type ScheduleRetryPolicy, toRowRetry } from './schedule-retry.js';
-import type { ScheduleMetadata, ScheduleSpec } from './schedule-spec.js';
+import type { ScheduleSpec } from './schedule-spec.js';
 
 /**
  * The topic of every scheduled row, so that `peek({ topic })` and `outbox:list --topic` show them all, and so that
@@ -13,16 +14,6 @@ export const SCHEDULE_TOPIC = SCHEDULE_ARRIVED;
 /** Marks a scheduled row, with the version of its payload. */
 export const SCHEDULE_HEADER = 'postcommit-schedule';
 const VERSION = '1';
-
-/** The payload of a scheduled row. */
-export interface ScheduleEnvelope {
-  readonly topic: OutboxTopic;
-  /** ISO 8601. The row's own `availableAt` moves on with each retry. */
-  readonly runAt: string;
-  readonly timezone: string;
-  readonly payload: unknown;
-  readonly metadata: ScheduleMetadata;
-}
 
 const MAX_TOPIC_LENGTH = 255;
 

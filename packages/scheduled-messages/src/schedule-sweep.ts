@@ -1,10 +1,10 @@
 import {
   assertKnownOptions,
   type Clock,
+  type DispatchEvents,
   type Lifecycle,
   type OptionNames,
   OutboxError,
-  type OutboxSignals,
   systemClock,
 } from '@postcommit/core';
 import { COMPLETED_RETENTION, type CompletedRetention } from './purge-completed-schedules.js';
@@ -58,7 +58,7 @@ export function resolveScheduleRetention(options: ScheduleRetentionOptions = {})
 export class ScheduleSweep implements Lifecycle {
   readonly name = 'schedule retention';
   readonly #schedules: Pick<ScheduleService, 'purge' | 'purgeCompleted'>;
-  readonly #signals: OutboxSignals;
+  readonly #events: DispatchEvents;
   readonly #retention: ScheduleRetention;
   readonly #clock: Clock;
   #cancelTimer: () => void = () => {};
@@ -67,12 +67,12 @@ export class ScheduleSweep implements Lifecycle {
 
   constructor(
     schedules: Pick<ScheduleService, 'purge' | 'purgeCompleted'>,
-    signals: OutboxSignals,
+    events: DispatchEvents,
     retention: ScheduleRetention,
     clock: Clock = systemClock,
   ) {
     this.#schedules = schedules;
-    this.#signals = signals;
+    this.#events = events;
     this.#retention = retention;
     this.#clock = clock;
   }
@@ -94,7 +94,7 @@ export class ScheduleSweep implements Lifecycle {
       await this.#schedules.purge(new Date(Date.now() - failedAgeMs));
       await this.#schedules.purgeCompleted(completed);
     } catch (error) {
-      this.#signals.tell('trouble', { error, retryInMs: sweepIntervalMs });
+      this.#events.emit('trouble', { error, retryInMs: sweepIntervalMs });
     }
     if (!this.#isRunning) return;
     this.#cancelTimer = this.#clock.schedule(sweepIntervalMs, () => {

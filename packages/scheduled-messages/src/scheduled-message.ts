@@ -1,6 +1,6 @@
 import type { OutboxRow, OutboxState } from '@postcommit/core';
+import type { ScheduleEnvelope } from './schedule-envelope.js';
 import { DEFAULT_SCHEDULE_RETRY, type ScheduleRetryPolicy } from './schedule-retry.js';
-import type { ScheduleEnvelope } from './schedule-row.js';
 import type { ScheduleMetadata } from './schedule-spec.js';
 
 /**

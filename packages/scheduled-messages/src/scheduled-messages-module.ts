@@ -2,6 +2,7 @@ import {
   assertKnownOptions,
   type Contribution,
   contributeFactory,
+  DispatchEvents,
   EnqueuePipeline,
   Lifecycles,
   type Module,
@@ -9,7 +10,6 @@ import {
   type OptionNames,
   OutboxCounters,
   OutboxRoutes,
-  OutboxSignals,
   OutboxStore,
   optional,
   provideFactory,
@@ -58,9 +58,9 @@ class ScheduleSubscriptions extends EventSubscriptions {
 /** Made with every dispatcher, started or not: so `schedule.failed` comes from a command's dispatch too. */
 const ROUTE: Contribution = contributeFactory(
   OutboxRoutes,
-  [ScheduleSubscriptions, EnqueuePipeline, NoListenerCounter, OutboxSignals],
-  (subscriptions, pipeline, noListener, signals) => {
-    publishFailures(signals, subscriptions);
+  [ScheduleSubscriptions, EnqueuePipeline, NoListenerCounter, DispatchEvents],
+  (subscriptions, pipeline, noListener, events) => {
+    publishFailures(events, subscriptions);
     const publisher = new SchedulePublisher(subscriptions, pipeline, noListener);
     return { name: 'scheduled messages', matches: isScheduleRow, publisher };
   },
@@ -98,7 +98,7 @@ function scheduledMessagesModule(options: ScheduledMessagesModuleOptions): Modul
     ],
     contributes: [
       ROUTE,
-      { pool: OutboxCounters, useExisting: NoListenerCounter },
+      { to: OutboxCounters, useExisting: NoListenerCounter },
       // Shared subscriptions are contributed by EventsModule too: starting and stopping twice is harmless.
       contributeFactory(Lifecycles, [ScheduleSubscriptions], (subscriptions) => subscriptions),
       ...sweep(options.retention),
@@ -113,8 +113,8 @@ function sweep(options: ScheduleRetentionOptions | false | undefined): Contribut
   return [
     contributeFactory(
       Lifecycles,
-      [ScheduleService, OutboxSignals],
-      (schedules, signals) => new ScheduleSweep(schedules, signals, retention),
+      [ScheduleService, DispatchEvents],
+      (schedules, events) => new ScheduleSweep(schedules, events, retention),
     ),
   ];
 }

@@ -1,9 +1,9 @@
 import { ScheduleService } from '@postcommit/scheduled-messages';
-import { postgres } from '@postcommit/sql';
 import { PgOutboxStore } from '@postcommit/store-pg';
+import { postgres } from '@postcommit/store-sql';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ensureSchema, type PostgresFixture, usePostgres } from '../../sql/test/postgres-fixture.js';
-import { claimOf, TABLE } from '../../sql/test/sql-session.js';
+import { ensureSchema, type PostgresFixture, usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { claimOf, TABLE } from '../../store-sql/test/sql-session.js';
 import { DAY_MS, reminder } from './schedules-fixture.js';
 
 const FUTURE = 200_000;

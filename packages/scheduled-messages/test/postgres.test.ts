@@ -1,11 +1,11 @@
 import {
   composeModules,
+  type DispatchEventMap,
+  type DispatchEventName,
+  DispatchEvents,
   type OutboxApp,
   OutboxModule,
   type OutboxRow,
-  type OutboxSignal,
-  type OutboxSignalMap,
-  OutboxSignals,
   OutboxStore,
 } from '@postcommit/core';
 import {
@@ -16,7 +16,7 @@ import {
 } from '@postcommit/scheduled-messages';
 import { OutboxPgModule, type PgClientLike } from '@postcommit/store-pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { shiftTimes, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { shiftTimes, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { DAY_MS, gate, MINUTE_MS, readSchedule, recorder, reminder } from './schedules-fixture.js';
 
 const patience = { timeout: 30_000 };
@@ -61,9 +61,12 @@ async function inMs(ms: number, more: Partial<ScheduleSpec> = {}): Promise<Sched
   return reminder({ runAt: new Date(Math.ceil(Number(record?.ms)) + ms), ...more });
 }
 
-function told<Signal extends OutboxSignal>(app: OutboxApp, signal: Signal): Promise<OutboxSignalMap[Signal]> {
+function told<Signal extends DispatchEventName>(
+  app: OutboxApp,
+  signal: Signal,
+): Promise<DispatchEventMap[Signal]> {
   return new Promise((resolve) => {
-    const off = app.get(OutboxSignals).on(signal, (each) => {
+    const off = app.get(DispatchEvents).on(signal, (each) => {
       off();
       resolve(each);
     });
@@ -74,7 +77,7 @@ function told<Signal extends OutboxSignal>(app: OutboxApp, signal: Signal): Prom
 function dispatchedRows(app: OutboxApp, wanted: number): Promise<void> {
   let rows = 0;
   return new Promise((resolve) => {
-    app.get(OutboxSignals).on('batch', ({ dispatched }) => {
+    app.get(DispatchEvents).on('batch', ({ dispatched }) => {
       rows += dispatched;
       if (rows >= wanted) resolve();
     });

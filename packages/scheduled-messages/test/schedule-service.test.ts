@@ -1,6 +1,6 @@
 import {
+  DispatchEvents,
   type OutboxEntry,
-  OutboxSignals,
   type OutboxStore,
   PermanentError,
   TransientError,
@@ -299,7 +299,7 @@ describe('the retry flow', () => {
     const { listeners } = recorder(boom);
     const { app, schedules, inMs, dispatch, read } = openSchedules({ listeners: [...listeners, alert] });
     const heard = new Promise<void>((resolve) => {
-      app.get(OutboxSignals).on('listenerFailed', (each) => {
+      app.get(DispatchEvents).on('listenerFailed', (each) => {
         told.push(each);
         resolve();
       });

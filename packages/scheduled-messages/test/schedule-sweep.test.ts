@@ -1,4 +1,4 @@
-import { composeModules, OutboxModule, OutboxSignals } from '@postcommit/core';
+import { composeModules, DispatchEvents, OutboxModule } from '@postcommit/core';
 import { ScheduledMessagesModule, ScheduleService } from '@postcommit/scheduled-messages';
 import { OutboxMemoryModule, VirtualClock } from '@postcommit/store-memory';
 import { expect, test } from 'vitest';
@@ -93,7 +93,7 @@ test('a running application sweeps at its start, then again and again until it s
   };
   const sweep = new ScheduleSweep(
     schedules,
-    new OutboxSignals(),
+    new DispatchEvents(),
     { failedAgeMs: DAY_MS, completed: { ageMs: DAY_MS, count: 1 }, sweepIntervalMs: 1_000 },
     clock,
   );
@@ -108,12 +108,12 @@ test('a running application sweeps at its start, then again and again until it s
 
 test('a sweep that fails is told, and comes again', async () => {
   const clock = new VirtualClock();
-  const signals = new OutboxSignals();
+  const events = new DispatchEvents();
   const told: unknown[] = [];
-  signals.on('trouble', (each) => told.push(each));
+  events.on('trouble', (each) => told.push(each));
   const sweep = new ScheduleSweep(
     { purge: async () => fail(), purgeCompleted: async () => 0 },
-    signals,
+    events,
     { failedAgeMs: 1, completed: { ageMs: 1, count: 1 }, sweepIntervalMs: 1_000 },
     clock,
   );

@@ -1,11 +1,11 @@
 import {
   composeModules,
+  DispatchEvents,
   OutboxDispatcher,
   OutboxModule,
   OutboxPublisher,
   OutboxRoutes,
   type OutboxRow,
-  OutboxSignals,
   OutboxWorker,
   type Provider,
   provideFactory,
@@ -161,11 +161,11 @@ describe('an application that runs', () => {
   function workerOn(clock: VirtualClock): Provider {
     return provideFactory(
       OutboxWorker,
-      [MemoryOutboxStore, OutboxRoutes, OutboxSignals],
-      (store, routes, signals) => {
+      [MemoryOutboxStore, OutboxRoutes, DispatchEvents],
+      (store, routes, events) => {
         const [route] = routes.items;
         if (!route) throw new Error('no route');
-        return new OutboxWorker(store, route.publisher, { signals, clock });
+        return new OutboxWorker(store, route.publisher, { events, clock });
       },
     );
   }

@@ -16,5 +16,5 @@ export { ScheduledJobsPool } from './scheduled-job.js';
 export type { PlannedJob } from './scheduler.js';
 export { Scheduler } from './scheduler.js';
 export { SchedulerCronerModule } from './scheduler-croner-module.js';
-export type { SchedulerSignal, SchedulerSignalListener, SchedulerSignalMap } from './scheduler-signals.js';
-export { SchedulerSignals } from './scheduler-signals.js';
+export type { SchedulerEventListener, SchedulerEventMap, SchedulerEventName } from './scheduler-events.js';
+export { SchedulerEvents } from './scheduler-events.js';

@@ -1,10 +1,10 @@
 import { type Clock, type HeldLock, type JobLock, systemClock } from '@postcommit/core';
 import { JobLease } from './job-lease.js';
 import type { JobContext, ScheduledJob } from './scheduled-job.js';
-import { type SchedulerSignal, type SchedulerSignalMap, SchedulerSignals } from './scheduler-signals.js';
+import { type SchedulerEventMap, type SchedulerEventName, SchedulerEvents } from './scheduler-events.js';
 
 export interface JobRunnerOptions {
-  readonly signals?: SchedulerSignals | undefined;
+  readonly events?: SchedulerEvents | undefined;
   /** Without one a job's lock is this process: it never overlaps with itself, and that is all. */
   readonly lock?: JobLock | undefined;
   /** For tests. */
@@ -42,7 +42,7 @@ interface Run {
  */
 export class JobRunner {
   readonly #job: ScheduledJob;
-  readonly #signals: SchedulerSignals;
+  readonly #events: SchedulerEvents;
   readonly #lock: JobLock | undefined;
   readonly #clock: Clock;
   #held: HeldLock | undefined;
@@ -51,7 +51,7 @@ export class JobRunner {
 
   constructor(job: ScheduledJob, options: JobRunnerOptions = {}) {
     this.#job = job;
-    this.#signals = options.signals ?? new SchedulerSignals();
+    this.#events = options.events ?? new SchedulerEvents();
     this.#lock = options.lock;
     this.#clock = options.clock ?? systemClock;
   }
@@ -64,7 +64,7 @@ export class JobRunner {
   tick(tick: Tick): Promise<void> {
     const reason = this.#reasonToSkip(tick);
     if (reason) {
-      this.#tell('skipped', tick, { reason });
+      this.#emit('skipped', tick, { reason });
       return Promise.resolve();
     }
     this.#lastTickMs = tick.scheduledAt.getTime();
@@ -84,7 +84,7 @@ export class JobRunner {
     if (await this.#endsWithin(run.ended, graceMs)) return;
     // It may still do things that the lock is for: others wait until it runs out.
     run.lease?.abandon();
-    this.#tell('abandoned', run.tick, {});
+    this.#emit('abandoned', run.tick, {});
   }
 
   #reasonToSkip({ scheduledAt }: Tick): 'running' | 'repeated' | undefined {
@@ -96,9 +96,9 @@ export class JobRunner {
     const startedAtMs = this.#clock.monotonicMs();
     try {
       const reason = await this.#enter(run);
-      if (reason) return this.#tell('skipped', run.tick, { reason });
+      if (reason) return this.#emit('skipped', run.tick, { reason });
       await this.#execute(run);
-      this.#tell('finished', run.tick, { durationMs: Math.round(this.#clock.monotonicMs() - startedAtMs) });
+      this.#emit('finished', run.tick, { durationMs: Math.round(this.#clock.monotonicMs() - startedAtMs) });
     } catch (error) {
       this.#tellFailure(run, error);
     } finally {
@@ -134,7 +134,7 @@ export class JobRunner {
   #lose({ controller, tick }: Run, error: Error): void {
     this.#held = undefined;
     controller.abort(error);
-    this.#tell('lockLost', tick, { error });
+    this.#emit('lockLost', tick, { error });
   }
 
   #holdMs(tick: Tick): number {
@@ -153,17 +153,17 @@ export class JobRunner {
 
   #tellFailure({ tick, controller: { signal } }: Run, error: unknown): void {
     if (signal.aborted && isCausedBy(error, signal.reason))
-      this.#tell('interrupted', tick, { reason: signal.reason });
-    else this.#tell('failed', tick, { error });
+      this.#emit('interrupted', tick, { reason: signal.reason });
+    else this.#emit('failed', tick, { error });
   }
 
-  #tell<Signal extends SchedulerSignal>(
+  #emit<Signal extends SchedulerEventName>(
     signal: Signal,
     { scheduledAt }: Tick,
-    rest: Omit<SchedulerSignalMap[Signal], 'job' | 'scheduledAt'>,
+    rest: Omit<SchedulerEventMap[Signal], 'job' | 'scheduledAt'>,
   ): void {
-    const told = { job: this.#job.name, scheduledAt, ...rest } as SchedulerSignalMap[Signal];
-    this.#signals.tell(signal, told);
+    const told = { job: this.#job.name, scheduledAt, ...rest } as SchedulerEventMap[Signal];
+    this.#events.emit(signal, told);
   }
 }
 

@@ -1,9 +1,9 @@
 import {
   assertKnownOptions,
   type Clock,
+  DispatchEvents,
   type OptionNames,
   OutboxDispatcher,
-  OutboxSignals,
   OutboxStore,
   systemClock,
 } from '@postcommit/core';
@@ -41,7 +41,7 @@ export const DISPATCH_JOB_DEFAULTS = {
  * backoff is configured and it is due again at once: only the last batch of a tick may bring it a second time.
  */
 export class OutboxDispatchJob implements ScheduledJob {
-  static readonly inject = [OutboxDispatcher, OutboxStore, OutboxSignals] as const;
+  static readonly inject = [OutboxDispatcher, OutboxStore, DispatchEvents] as const;
 
   readonly name = DISPATCH_JOB_DEFAULTS.name;
   readonly schedule: string;
@@ -49,20 +49,20 @@ export class OutboxDispatchJob implements ScheduledJob {
   readonly timezone: string | undefined;
   readonly #dispatcher: OutboxDispatcher;
   readonly #store: OutboxStore;
-  readonly #signals: OutboxSignals;
+  readonly #events: DispatchEvents;
   readonly #limit: number | undefined;
   readonly #clock: Clock;
 
   constructor(
     dispatcher: OutboxDispatcher,
     store: OutboxStore,
-    signals: OutboxSignals,
+    events: DispatchEvents,
     options: OutboxDispatchJobOptions = {},
   ) {
     assertKnownOptions('OutboxDispatchJob', options, DISPATCH_JOB_NAMES);
     this.#dispatcher = dispatcher;
     this.#store = store;
-    this.#signals = signals;
+    this.#events = events;
     this.schedule = options.schedule ?? DISPATCH_JOB_DEFAULTS.schedule;
     this.lockTtlMs = options.lockTtlMs ?? DISPATCH_JOB_DEFAULTS.lockTtlMs;
     this.timezone = options.timezone;
@@ -73,7 +73,7 @@ export class OutboxDispatchJob implements ScheduledJob {
   /** Ends when nothing is due, when all that was due had its turn, after `lockTtlMs`, or after the signal. */
   async execute({ signal }: Partial<JobContext> = {}): Promise<void> {
     const endMs = this.#clock.monotonicMs() + this.lockTtlMs;
-    const failed = new FailedRows(this.#signals);
+    const failed = new FailedRows(this.#events);
     try {
       do {
         // A batch that is not full does not mean that the outbox is empty: a retaken row comes alone.
@@ -102,8 +102,8 @@ class FailedRows {
   readonly stopWatching: () => void;
   #hasRepeated = false;
 
-  constructor(signals: OutboxSignals) {
-    this.stopWatching = signals.on('failed', ({ row }) => {
+  constructor(events: DispatchEvents) {
+    this.stopWatching = events.on('failed', ({ row }) => {
       this.#hasRepeated ||= this.#ids.has(row.id);
       this.#ids.add(row.id);
     });

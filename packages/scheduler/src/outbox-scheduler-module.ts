@@ -1,11 +1,11 @@
 import {
   assertKnownOptions,
   contributeFactory,
+  DispatchEvents,
   type Module,
   OutboxDispatcher,
   OutboxDriver,
   OutboxError,
-  OutboxSignals,
   OutboxStore,
 } from '@postcommit/core';
 import {
@@ -41,8 +41,8 @@ function outboxSchedulerModule(options: OutboxSchedulerModuleOptions): Module {
     contributes: [
       contributeFactory(
         ScheduledJobsPool,
-        [OutboxDispatcher, OutboxStore, OutboxSignals],
-        (dispatcher, store, signals) => new OutboxDispatchJob(dispatcher, store, signals, options),
+        [OutboxDispatcher, OutboxStore, DispatchEvents],
+        (dispatcher, store, events) => new OutboxDispatchJob(dispatcher, store, events, options),
       ),
       requireScheduler(NAME),
     ],

@@ -1,4 +1,4 @@
-import { nameToken, Pool } from '@postcommit/core';
+import { Contributions, nameToken } from '@postcommit/core';
 
 /** What a job is told about the tick that it runs for. */
 export interface JobContext {
@@ -26,7 +26,7 @@ export interface ScheduledJob {
 }
 
 /** The jobs that modules contribute; a scheduler runs them between `app.start()` and `app.stop()`. */
-export class ScheduledJobsPool extends Pool<ScheduledJob> {
+export class ScheduledJobsPool extends Contributions<ScheduledJob> {
   static {
     nameToken(this, '@postcommit/scheduler/ScheduledJobsPool');
   }

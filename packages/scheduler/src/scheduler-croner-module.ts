@@ -2,19 +2,19 @@ import { JobLock, Lifecycles, type Module, optional, provideFactory } from '@pos
 import { CronerScheduler } from './croner-scheduler.js';
 import { ScheduledJobsPool } from './scheduled-job.js';
 import { Scheduler } from './scheduler.js';
-import { SchedulerSignals } from './scheduler-signals.js';
+import { SchedulerEvents } from './scheduler-events.js';
 
 /** Runs every job of `ScheduledJobsPool` between `app.start()` and `app.stop()`. */
 export const SchedulerCronerModule: Module = {
   name: 'SchedulerCronerModule',
   provides: [
-    { provide: SchedulerSignals, useFactory: () => new SchedulerSignals() },
+    { provide: SchedulerEvents, useFactory: () => new SchedulerEvents() },
     provideFactory(
       CronerScheduler,
-      [ScheduledJobsPool, SchedulerSignals, optional(JobLock)],
-      (jobs, signals, lock) => new CronerScheduler(jobs, { signals, lock }),
+      [ScheduledJobsPool, SchedulerEvents, optional(JobLock)],
+      (jobs, events, lock) => new CronerScheduler(jobs, { events, lock }),
     ),
     { provide: Scheduler, useExisting: CronerScheduler },
   ],
-  contributes: [{ pool: Lifecycles, useExisting: CronerScheduler }],
+  contributes: [{ to: Lifecycles, useExisting: CronerScheduler }],
 };

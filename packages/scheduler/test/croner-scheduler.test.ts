@@ -73,9 +73,9 @@ describe('the clock', () => {
 
   test('skips ticks while the job still runs, and goes on after it', async () => {
     const gate = createGate();
-    const { signals, told } = recordSignals();
+    const { events, told } = recordSignals();
     const scheduler = new CronerScheduler([job('* * * * * *', { execute: () => gate.passed }).job], {
-      signals,
+      events,
     });
     scheduler.start();
     onTestFinished(() => scheduler.stop());
@@ -90,8 +90,8 @@ describe('the clock', () => {
     const good = job('* * * * * *', { name: 'good' });
     const hanging = job('* * * * * *', { name: 'hanging', execute: () => new Promise(() => {}) });
     const bad = job('* * * * * *', { name: 'bad', execute: () => Promise.reject(new Error('boom')) });
-    const { signals, told } = recordSignals();
-    const scheduler = new CronerScheduler([hanging.job, bad.job, good.job], { signals });
+    const { events, told } = recordSignals();
+    const scheduler = new CronerScheduler([hanging.job, bad.job, good.job], { events });
     scheduler.start();
     onTestFinished(() => scheduler.stop({ graceMs: 0 }));
     await vi.advanceTimersByTimeAsync(3_000);
@@ -117,8 +117,8 @@ describe('stop', () => {
     const idle = job('* * * * * *', { name: 'idle' });
     const ending = job('* * * * * *', { name: 'ending', execute: ({ signal }) => aborted(signal) });
     const hanging = job('* * * * * *', { name: 'hanging', execute: () => new Promise(() => {}) });
-    const { signals, told } = recordSignals();
-    const scheduler = new CronerScheduler([idle.job, ending.job, hanging.job], { signals });
+    const { events, told } = recordSignals();
+    const scheduler = new CronerScheduler([idle.job, ending.job, hanging.job], { events });
     scheduler.start();
     await vi.advanceTimersByTimeAsync(1_000);
     const stopped = scheduler.stop({ graceMs: 3_000 });
@@ -133,10 +133,10 @@ describe('stop', () => {
   });
 
   test('by a job itself leaves no timer either', async () => {
-    const { signals } = recordSignals();
+    const { events } = recordSignals();
     const scheduler = new CronerScheduler(
       [job('* * * * * *', { execute: () => void scheduler.stop() }).job],
-      { signals },
+      { events },
     );
     scheduler.start();
     await vi.advanceTimersByTimeAsync(1_000);

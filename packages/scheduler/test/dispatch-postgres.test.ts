@@ -3,11 +3,11 @@ import {
   OutboxSchedulerModule,
   ScheduledJobsPool,
   SchedulerCronerModule,
-  SchedulerSignals,
+  SchedulerEvents,
 } from '@postcommit/scheduler';
 import { OutboxPgModule } from '@postcommit/store-pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 
 const fixture = usePostgres();
 const entries = (count: number, topic: string) =>
@@ -60,8 +60,8 @@ describe('the dispatch job on PostgreSQL', () => {
     const dealtWith = apps.map(
       (app) =>
         new Promise<void>((resolve) => {
-          app.get(SchedulerSignals).on('finished', () => resolve());
-          app.get(SchedulerSignals).on('skipped', () => resolve());
+          app.get(SchedulerEvents).on('finished', () => resolve());
+          app.get(SchedulerEvents).on('skipped', () => resolve());
         }),
     );
     await Promise.all(apps.map((app) => app.start()));

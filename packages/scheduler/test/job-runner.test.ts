@@ -31,7 +31,7 @@ class World {
     execute: (context: JobContext) => Promise<void> | void = () => {},
     options: { lockTtlMs?: number; lock?: MemoryJobLock | undefined } = {},
   ): Instance {
-    const { signals, told } = recordSignals();
+    const { events, told } = recordSignals();
     const ran: number[] = [];
     const job: ScheduledJob = {
       name: 'sweep',
@@ -43,7 +43,7 @@ class World {
       },
     };
     const lock = 'lock' in options ? options.lock : this.lock;
-    const runner = new JobRunner(job, { signals, lock, clock: this.clock });
+    const runner = new JobRunner(job, { events, lock, clock: this.clock });
     return { runner, told, ran, tick: (skewMs = 0) => this.#tick(runner, skewMs) };
   }
 

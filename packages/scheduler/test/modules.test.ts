@@ -16,7 +16,7 @@ import {
   ScheduledJobsPool,
   Scheduler,
   SchedulerCronerModule,
-  SchedulerSignals,
+  SchedulerEvents,
 } from '@postcommit/scheduler';
 import { OutboxMemoryModule, VirtualClock } from '@postcommit/store-memory';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -86,7 +86,7 @@ describe('OutboxSchedulerModule', () => {
     const started = vi.fn();
     const other = {
       name: 'other',
-      contributes: [{ pool: Lifecycles, useValue: { name: 'other', start: started, stop: () => {} } }],
+      contributes: [{ to: Lifecycles, useValue: { name: 'other', start: started, stop: () => {} } }],
     };
     const app = compose([other, ...outbox(), OutboxSchedulerModule]);
     await expect(app.start()).rejects.toMatchObject({
@@ -125,7 +125,7 @@ describe('SchedulerCronerModule', () => {
     };
     const byClass: Module = {
       name: 'poller',
-      contributes: [{ pool: ScheduledJobsPool, useClass: OutboxPoller }],
+      contributes: [{ to: ScheduledJobsPool, useClass: OutboxPoller }],
     };
     for (const module of [poller, byClass]) {
       const app = compose([...outbox(), SchedulerCronerModule, module]);
@@ -141,7 +141,7 @@ describe('SchedulerCronerModule', () => {
     const execute = vi.fn();
     const jobs = {
       name: 'jobs',
-      contributes: [{ pool: ScheduledJobsPool, useValue: { name: 'a', schedule: '* * * * * *', execute } }],
+      contributes: [{ to: ScheduledJobsPool, useValue: { name: 'a', schedule: '* * * * * *', execute } }],
     };
     const app = compose([SchedulerCronerModule, jobs]);
     await app.start();
@@ -155,7 +155,7 @@ describe('SchedulerCronerModule', () => {
       [...outbox(), SchedulerCronerModule, OutboxSchedulerModule],
       [{ provide: JobLock, useValue: lock }],
     );
-    const { told } = recordSignals(app.get(SchedulerSignals));
+    const { told } = recordSignals(app.get(SchedulerEvents));
     lock.steal('outbox-dispatch');
     await app.start();
     await vi.advanceTimersByTimeAsync(1_000);

@@ -1,4 +1,4 @@
-import { OutboxDispatcher, OutboxSignals } from '@postcommit/core';
+import { DispatchEvents, OutboxDispatcher } from '@postcommit/core';
 import { type JobContext, OutboxDispatchJob } from '@postcommit/scheduler';
 import { MemoryOutboxStore, VirtualClock } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
@@ -30,7 +30,7 @@ describe('OutboxDispatchJob', () => {
     const job = new OutboxDispatchJob(
       new OutboxDispatcher(store, async () => {}),
       store,
-      new OutboxSignals(),
+      new DispatchEvents(),
     );
     await store.enqueue(entries(3));
     await job.execute();
@@ -100,7 +100,7 @@ describe('OutboxDispatchJob', () => {
       await clock.advance(10_000);
     };
     const dispatcher = new OutboxDispatcher(store, refill);
-    const job = new OutboxDispatchJob(dispatcher, store, new OutboxSignals(), { clock, lockTtlMs: 30_000 });
+    const job = new OutboxDispatchJob(dispatcher, store, new DispatchEvents(), { clock, lockTtlMs: 30_000 });
     await store.enqueue(entries(1));
     await job.execute(context());
     expect(await store.count()).toMatchObject({ dispatched: 3, pending: 1 });
@@ -116,7 +116,7 @@ describe('OutboxDispatchJob', () => {
     const { app, store, job } = createDispatchFixture(failBad);
     await store.enqueue(entries(1, 'bad'));
     await job.execute(context());
-    expect(app.get(OutboxSignals).hasListeners('failed')).toBe(false);
+    expect(app.get(DispatchEvents).hasListeners('failed')).toBe(false);
   });
 });
 

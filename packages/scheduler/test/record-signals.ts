@@ -1,6 +1,6 @@
-import { type SchedulerSignal, type SchedulerSignalMap, SchedulerSignals } from '@postcommit/scheduler';
+import { type SchedulerEventMap, type SchedulerEventName, SchedulerEvents } from '@postcommit/scheduler';
 
-const ALL: readonly SchedulerSignal[] = [
+const ALL: readonly SchedulerEventName[] = [
   'finished',
   'failed',
   'interrupted',
@@ -9,13 +9,13 @@ const ALL: readonly SchedulerSignal[] = [
   'abandoned',
 ];
 
-export type Told = { readonly signal: SchedulerSignal } & Partial<
-  SchedulerSignalMap['skipped'] | SchedulerSignalMap['failed'] | SchedulerSignalMap['interrupted']
+export type Told = { readonly signal: SchedulerEventName } & Partial<
+  SchedulerEventMap['skipped'] | SchedulerEventMap['failed'] | SchedulerEventMap['interrupted']
 >;
 
 /** Signals that write down all they tell. */
-export function recordSignals(signals = new SchedulerSignals()): { signals: SchedulerSignals; told: Told[] } {
+export function recordSignals(events = new SchedulerEvents()): { events: SchedulerEvents; told: Told[] } {
   const told: Told[] = [];
-  for (const signal of ALL) signals.on(signal, (what) => void told.push({ signal, ...what }));
-  return { signals, told };
+  for (const signal of ALL) events.on(signal, (what) => void told.push({ signal, ...what }));
+  return { events, told };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ensureSchema, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { ensureSchema, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { type Said, TickingInstance } from './ticking-instance.js';
 
 const fixture = usePostgres(async (postgres) => {

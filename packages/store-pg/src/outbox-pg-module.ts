@@ -14,7 +14,7 @@ import {
   SQL_STORE_OPTION_NAMES,
   sqlCapabilities,
   wakeupLifecycle,
-} from '@postcommit/sql';
+} from '@postcommit/store-sql';
 import type { PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';

@@ -1,4 +1,4 @@
-import type { ListenClientLike } from '@postcommit/sql';
+import type { ListenClientLike } from '@postcommit/store-sql';
 
 /**
  * A query as `pg` takes it. None has a name: a statement that is prepared on a connection keeps the plan that it got

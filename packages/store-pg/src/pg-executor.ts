@@ -5,7 +5,7 @@ import {
   type SqlRecord,
   type SqlStatement,
   type SqlWork,
-} from '@postcommit/sql';
+} from '@postcommit/store-sql';
 import { assertPool } from './assert-pool.js';
 import type { PgClientLike, PgPoolClientLike, PgPoolLike, PgQuery } from './pg-client-like.js';
 import { listenToErrors } from './pool-errors.js';

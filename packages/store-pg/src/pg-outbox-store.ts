@@ -1,5 +1,5 @@
 import { assertKnownOptions, nameToken, notATransaction } from '@postcommit/core';
-import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
+import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/store-sql';
 import type { PgClientLike, PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 import { reportErrors } from './pool-errors.js';

@@ -1,10 +1,10 @@
-import { ClaimSessions } from '@postcommit/sql';
 import { PgOutboxStore } from '@postcommit/store-pg';
+import { ClaimSessions } from '@postcommit/store-sql';
 import { describeOutboxStore } from '@postcommit/store-testkit';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type ClaimingListener, claimingListener } from '../../sql/test/claiming-listener.js';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
-import { storeHarness } from '../../sql/test/sql-fixture.js';
+import { type ClaimingListener, claimingListener } from '../../store-sql/test/claiming-listener.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { storeHarness } from '../../store-sql/test/sql-fixture.js';
 import { pgStores } from './pg-stores.js';
 
 const fixture = usePostgres();

@@ -1,7 +1,7 @@
 import { OutboxWorker } from '@postcommit/core';
 import { PgOutboxStore } from '@postcommit/store-pg';
 import { expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 
 const fixture = usePostgres();
 
@@ -20,7 +20,7 @@ it.each([
   const worker = new OutboxWorker(store, async ({ id }) => {
     published.push(id);
   });
-  const settled = new Promise((resolve) => worker.signals.on('batch', resolve));
+  const settled = new Promise((resolve) => worker.events.on('batch', resolve));
   worker.start();
   expect(await settled).toMatchObject({ fetched: 2, dispatched: 1, dead: 1 });
   expect(await worker.stop()).toEqual([]);

@@ -1,5 +1,5 @@
 import { OutboxDispatcher } from '@postcommit/core';
-import { SqlOutboxSchema } from '@postcommit/sql';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import { createTestDatabase, type TestDatabase } from '@postcommit/tooling/test-database';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import type { SqlSteps } from '@postcommit/sql';
 import { pgExecutor } from '@postcommit/store-pg';
+import type { SqlSteps } from '@postcommit/store-sql';
 import pg from 'pg';
 import { afterEach, expect, it } from 'vitest';
 

@@ -1,10 +1,10 @@
 import { composeModules, OutboxDispatcher, OutboxModule, OutboxSchema, OutboxStore } from '@postcommit/core';
-import { SqlOutboxSchema, SqlOutboxStore } from '@postcommit/sql';
 import { OutboxPgModule, type PgClientLike, PgOutboxStore, pgExecutor } from '@postcommit/store-pg';
+import { SqlOutboxSchema, SqlOutboxStore } from '@postcommit/store-sql';
 import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
-import { statementsOf } from '../../sql/test/sql-session.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { statementsOf } from '../../store-sql/test/sql-session.js';
 
 const fixture = usePostgres();
 const entry = { id: 'm1', topic: 'order.paid', payload: { id: 1 } };

@@ -1,5 +1,5 @@
 import { type PgClientLike, PgOutboxStore } from '@postcommit/store-pg';
-import type { PostgresStores } from '../../sql/test/postgres-fixture.js';
+import type { PostgresStores } from '../../store-sql/test/postgres-fixture.js';
 
 export const pgStores: PostgresStores<PgClientLike> = {
   createStore: ({ pool }, options) => new PgOutboxStore(pool, options),

@@ -11,11 +11,11 @@ import { VirtualClock } from '@postcommit/store-memory';
 import { OutboxPgModule, type OutboxPgModuleOptions, PgOutboxStore } from '@postcommit/store-pg';
 import pg from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { expectClaimsOnListener } from '../../sql/test/claims-on-listener.js';
-import { countingPool } from '../../sql/test/counting-pool.js';
-import { listenOn } from '../../sql/test/listener.js';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
-import { WakeupRecord } from '../../sql/test/wakeup-record.js';
+import { expectClaimsOnListener } from '../../store-sql/test/claims-on-listener.js';
+import { countingPool } from '../../store-sql/test/counting-pool.js';
+import { listenOn } from '../../store-sql/test/listener.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { WakeupRecord } from '../../store-sql/test/wakeup-record.js';
 
 const fixture = usePostgres();
 const entry = { topic: 'order.paid', payload: { id: 1 } };
@@ -63,7 +63,7 @@ describe('a worker on store-pg', () => {
       wakeup: compose().get(OutboxWakeup),
     });
     const listening = new Promise<void>((resolve) => {
-      worker.signals.on('wakeup', () => resolve());
+      worker.events.on('wakeup', () => resolve());
     });
     worker.start();
     onTestFinished(async () => {

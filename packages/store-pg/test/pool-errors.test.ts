@@ -1,8 +1,8 @@
-import { composeModules, OutboxModule, OutboxSchema, OutboxSignals } from '@postcommit/core';
+import { composeModules, DispatchEvents, OutboxModule, OutboxSchema } from '@postcommit/core';
 import { OutboxPgModule, PgOutboxStore, pgExecutor } from '@postcommit/store-pg';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 
 const fixture = usePostgres();
 const pools: pg.Pool[] = [];
@@ -45,7 +45,7 @@ describe('an idle connection that is cut does not end the process', () => {
   it('and is the signal storeProblem of an application', async () => {
     const pool = openPool();
     const app = composeModules([OutboxModule.forRoot({ worker: false }), OutboxPgModule.forRoot({ pool })]);
-    const told = new Promise((resolve) => app.get(OutboxSignals).on('storeProblem', resolve));
+    const told = new Promise((resolve) => app.get(DispatchEvents).on('storeProblem', resolve));
     await app.start();
     await cutIdleConnection(pool);
     expect(await told).toMatchObject({ error: cut });

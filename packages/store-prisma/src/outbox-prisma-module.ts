@@ -16,7 +16,7 @@ import {
   SQL_STORE_OPTION_NAMES,
   sqlCapabilities,
   wakeupLifecycle,
-} from '@postcommit/sql';
+} from '@postcommit/store-sql';
 import { asClient } from './as-client.js';
 import type { PrismaClientLike } from './prisma-client-like.js';
 import { PrismaClientToken } from './prisma-client-token.js';

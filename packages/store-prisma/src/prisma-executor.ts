@@ -1,5 +1,5 @@
 import { OutboxError } from '@postcommit/core';
-import { runWork, type SqlExecutor, type SqlRecord, type SqlWork } from '@postcommit/sql';
+import { runWork, type SqlExecutor, type SqlRecord, type SqlWork } from '@postcommit/store-sql';
 import type {
   PrismaClientLike,
   PrismaTransactionLike,

@@ -1,5 +1,5 @@
 import { assertKnownOptions, nameToken, notATransaction } from '@postcommit/core';
-import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
+import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/store-sql';
 import { asClient } from './as-client.js';
 import type { PrismaClientLike, PrismaTransactionLike } from './prisma-client-like.js';
 import { prismaExecutor } from './prisma-executor.js';

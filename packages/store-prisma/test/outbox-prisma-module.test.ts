@@ -17,7 +17,7 @@ import {
 } from '@postcommit/store-prisma';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { PrismaClient } from './gen/client.js';
 import { usePrisma } from './prisma-stores.js';
 

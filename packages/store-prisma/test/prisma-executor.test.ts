@@ -1,8 +1,8 @@
-import type { SqlRecord, SqlStatement, SqlSteps } from '@postcommit/sql';
 import { prismaExecutor } from '@postcommit/store-prisma';
+import type { SqlRecord, SqlStatement, SqlSteps } from '@postcommit/store-sql';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { describe, expect, it, vi } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { PrismaClient } from './gen/client.js';
 import { openTransaction, usePrisma } from './prisma-stores.js';
 

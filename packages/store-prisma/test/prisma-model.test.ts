@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { OutboxRow, SchemaProblem } from '@postcommit/core';
 import { OutboxDispatcher } from '@postcommit/core';
-import { SqlOutboxSchema } from '@postcommit/sql';
 import { PrismaOutboxStore, prismaExecutor } from '@postcommit/store-prisma';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { usePrisma } from './prisma-stores.js';
 
 const fixture = usePostgres(async () => {});

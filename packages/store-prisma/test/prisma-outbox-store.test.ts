@@ -1,6 +1,6 @@
 import { PrismaOutboxStore, type PrismaTransactionLike } from '@postcommit/store-prisma';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ensureSchema, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { ensureSchema, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { Prisma, type PrismaClient } from './gen/client.js';
 import { openTransaction, usePrisma } from './prisma-stores.js';
 

@@ -1,7 +1,7 @@
 import { PrismaOutboxStore, type PrismaTransactionLike } from '@postcommit/store-prisma';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { afterAll, beforeAll } from 'vitest';
-import type { PostgresFixture, PostgresStores } from '../../sql/test/postgres-fixture.js';
+import type { PostgresFixture, PostgresStores } from '../../store-sql/test/postgres-fixture.js';
 import { type Prisma, PrismaClient } from './gen/client.js';
 
 const PATIENCE = { maxWait: 60_000, timeout: 600_000 };

@@ -4,10 +4,10 @@ import { OutboxPrismaModule, PrismaClientToken, PrismaOutboxStore } from '@postc
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { expectClaimsOnListener } from '../../sql/test/claims-on-listener.js';
-import { listenOn } from '../../sql/test/listener.js';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
-import { WakeupRecord } from '../../sql/test/wakeup-record.js';
+import { expectClaimsOnListener } from '../../store-sql/test/claims-on-listener.js';
+import { listenOn } from '../../store-sql/test/listener.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { WakeupRecord } from '../../store-sql/test/wakeup-record.js';
 import { PrismaClient } from './gen/client.js';
 
 const fixture = usePostgres();

@@ -1,4 +1,4 @@
-import type { TableOptions } from '@postcommit/sql';
+import type { TableOptions } from '@postcommit/store-sql';
 import type { EntitySchema } from 'typeorm';
 import { kindOf, type OutboxDataSourceType } from './typeorm-database.js';
 

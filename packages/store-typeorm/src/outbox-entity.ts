@@ -1,4 +1,4 @@
-import { TableName, type TableOptions } from '@postcommit/sql';
+import { TableName, type TableOptions } from '@postcommit/store-sql';
 import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
 
 /** A record of the outbox table, for queries of your own. Change rows through the store, not through this. */

@@ -16,7 +16,7 @@ import {
   sqlCapabilities,
   type TableOptions,
   wakeupLifecycle,
-} from '@postcommit/sql';
+} from '@postcommit/store-sql';
 import { DataSource, type EntitySchema } from 'typeorm';
 import { outboxEntitiesFor } from './outbox-entities.js';
 import { assertDataSource, type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';

@@ -1,4 +1,4 @@
-import type { TableOptions } from '@postcommit/sql';
+import type { TableOptions } from '@postcommit/store-sql';
 import { EntitySchema, type EntitySchemaColumnOptions, type ValueTransformer } from 'typeorm';
 import { placeOf } from './outbox-entity.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { OutboxError } from '@postcommit/core';
-import { runWorkAtOnce, type SqlExecutor, type SqlRecord, type SqlWork } from '@postcommit/sql';
+import { runWorkAtOnce, type SqlExecutor, type SqlRecord, type SqlWork } from '@postcommit/store-sql';
 import { CannotExecuteNotConnectedError, type DataSource, type EntityManager } from 'typeorm';
 import { type SqliteConnection, statementOf } from './sqlite-connection.js';
 import { runningSave, type SavingDriver, save } from './sqljs-saving.js';

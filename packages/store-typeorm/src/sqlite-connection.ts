@@ -1,4 +1,4 @@
-import type { SqlRecord, SqlStatement } from '@postcommit/sql';
+import type { SqlRecord, SqlStatement } from '@postcommit/store-sql';
 
 /** A connection to SQLite that answers at once. */
 export interface SqliteConnection {

@@ -7,7 +7,7 @@ import {
   type SqlExecutor,
   sqlite,
   type TableOptions,
-} from '@postcommit/sql';
+} from '@postcommit/store-sql';
 import type { DataSource, EntityManager, EntitySchema } from 'typeorm';
 import { postgresEntities } from './outbox-entity.js';
 import { MYSQL_TYPES, portableEntities, SQLITE_TYPES } from './portable-entities.js';

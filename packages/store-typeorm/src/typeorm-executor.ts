@@ -5,7 +5,7 @@ import {
   type SqlExecutor,
   type SqlRecord,
   type SqlWork,
-} from '@postcommit/sql';
+} from '@postcommit/store-sql';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { transactionOf } from './typeorm-transaction.js';
 

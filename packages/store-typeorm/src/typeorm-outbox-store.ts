@@ -1,5 +1,5 @@
 import { assertKnownOptions, nameToken, type OptionNames } from '@postcommit/core';
-import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/sql';
+import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/store-sql';
 import type { DataSource, EntityManager } from 'typeorm';
 import { type TypeormDatabaseOptions, typeormDatabase } from './typeorm-database.js';
 import { transactionOf } from './typeorm-transaction.js';

@@ -1,6 +1,6 @@
 import { describeOutboxStore } from '@postcommit/store-testkit';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
-import { storeHarness } from '../../sql/test/sql-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { storeHarness } from '../../store-sql/test/sql-fixture.js';
 import { typeormStores, useDataSource } from './typeorm-stores.js';
 
 const fixture = usePostgres();

@@ -1,7 +1,7 @@
 import { describeOutboxStore } from '@postcommit/store-testkit';
 import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
-import { useMysql } from '../../sql/test/mysql-fixture.js';
-import { storeHarness } from '../../sql/test/sql-fixture.js';
+import { useMysql } from '../../store-sql/test/mysql-fixture.js';
+import { storeHarness } from '../../store-sql/test/sql-fixture.js';
 import { typeormStores, useDataSource } from './typeorm-stores.js';
 
 describeOnMysql('on MariaDB or MySQL', () => {

@@ -1,9 +1,9 @@
-import type { SqlRecord, SqlWork } from '@postcommit/sql';
+import type { SqlRecord, SqlWork } from '@postcommit/store-sql';
 import { typeormDatabase } from '@postcommit/store-typeorm';
 import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { useMysql } from '../../sql/test/mysql-fixture.js';
+import { useMysql } from '../../store-sql/test/mysql-fixture.js';
 
 describeOnMysql('on MariaDB or MySQL', () => {
   const fixture = useMysql(({ query }) => query('create table numbers (n int)').then(() => {}));

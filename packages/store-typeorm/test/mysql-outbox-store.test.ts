@@ -3,7 +3,7 @@ import { TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { DataSource } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { useMysql } from '../../sql/test/mysql-fixture.js';
+import { useMysql } from '../../store-sql/test/mysql-fixture.js';
 import { useDataSource } from './typeorm-stores.js';
 
 const MESSAGES = 2_000;

@@ -1,4 +1,4 @@
-import { SqlOutboxSchema } from '@postcommit/sql';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import {
   OutboxEntity,
   outboxEntities,
@@ -8,7 +8,7 @@ import {
 } from '@postcommit/store-typeorm';
 import { DataSource } from 'typeorm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 
 const fixture = usePostgres(async () => {});
 

@@ -16,7 +16,7 @@ import {
 } from '@postcommit/store-typeorm';
 import { DataSource, type EntityManager } from 'typeorm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { Order, OrderEntity } from './order.js';
 
 const fixture = usePostgres(async () => {});

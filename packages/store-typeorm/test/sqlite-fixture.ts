@@ -1,9 +1,9 @@
-import { SqlOutboxSchema } from '@postcommit/sql';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import type { OutboxFixture, StoreHarness, TestTransaction } from '@postcommit/store-testkit';
 import { TypeormOutboxStore, typeormDatabase } from '@postcommit/store-typeorm';
 import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
 import { afterEach } from 'vitest';
-import { TIMES } from '../../sql/test/sql-fixture.js';
+import { TIMES } from '../../store-sql/test/sql-fixture.js';
 
 type SqljsOptions = Extract<DataSourceOptions, { type: 'sqljs' }>;
 

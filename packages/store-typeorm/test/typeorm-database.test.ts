@@ -1,5 +1,5 @@
 import { composeModules, type Module } from '@postcommit/core';
-import { mysql, postgres, sqlite } from '@postcommit/sql';
+import { mysql, postgres, sqlite } from '@postcommit/store-sql';
 import {
   type OutboxDataSourceType,
   OutboxTypeormModule,

@@ -1,7 +1,7 @@
-import type { SqlRecord, SqlSteps, SqlWork } from '@postcommit/sql';
+import type { SqlRecord, SqlSteps, SqlWork } from '@postcommit/store-sql';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { typeormExecutor } from '../src/typeorm-executor.js';
 
 const fixture = usePostgres((postgres) => postgres.query('create table numbers (n int)').then(() => {}));

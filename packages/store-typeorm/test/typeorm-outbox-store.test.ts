@@ -1,7 +1,7 @@
 import { TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { DataSource, type EntityManager, QueryFailedError } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ensureSchema, usePostgres } from '../../sql/test/postgres-fixture.js';
+import { ensureSchema, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { Order, OrderEntity } from './order.js';
 import { useDataSource } from './typeorm-stores.js';
 

@@ -1,7 +1,7 @@
 import { TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
 import { afterAll, beforeAll } from 'vitest';
-import type { SqlFixture, SqlStores } from '../../sql/test/sql-fixture.js';
+import type { SqlFixture, SqlStores } from '../../store-sql/test/sql-fixture.js';
 
 /** A data source on the fixture's database, open while the tests of a file run; use it inside tests only. */
 export function useDataSource(

@@ -4,10 +4,10 @@ import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeo
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { expectClaimsOnListener } from '../../sql/test/claims-on-listener.js';
-import { listenOn } from '../../sql/test/listener.js';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
-import { WakeupRecord } from '../../sql/test/wakeup-record.js';
+import { expectClaimsOnListener } from '../../store-sql/test/claims-on-listener.js';
+import { listenOn } from '../../store-sql/test/listener.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { WakeupRecord } from '../../store-sql/test/wakeup-record.js';
 
 const fixture = usePostgres();
 const entry = { topic: 'order.paid', payload: { id: 1 } };

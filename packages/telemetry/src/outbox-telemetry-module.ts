@@ -1,10 +1,10 @@
 import {
   contributeFactory,
+  DispatchEvents,
   Lifecycles,
   type Module,
   OutboxCounters,
   OutboxInterceptors,
-  OutboxSignals,
   OutboxStore,
   optional,
 } from '@postcommit/core';
@@ -31,10 +31,10 @@ function telemetryModule(options: TelemetryOptions): Module {
     contributes: [
       contributeFactory(
         OutboxInterceptors,
-        [StartupSpan, optional(OutboxSignals), OutboxCounters],
-        (startup, signals, counters) => new TelemetryInterceptor(options, { startup, signals, counters }),
+        [StartupSpan, optional(DispatchEvents), OutboxCounters],
+        (startup, events, counters) => new TelemetryInterceptor(options, { startup, events, counters }),
       ),
-      { pool: Lifecycles, useExisting: StartupSpan },
+      { to: Lifecycles, useExisting: StartupSpan },
       contributeFactory(Lifecycles, [optional(OutboxStore)], (store) => new BacklogGauges(store, options)),
     ],
   };

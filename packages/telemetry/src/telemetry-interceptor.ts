@@ -1,11 +1,11 @@
 import { context, type Tracer, trace } from '@opentelemetry/api';
 import type {
+  DispatchEvents,
   DispatchSummary,
   OutboxCounter,
   OutboxEntry,
   OutboxInterceptor,
   OutboxRow,
-  OutboxSignals,
   PublishContext,
   PublishLayer,
   PublishStep,
@@ -36,7 +36,7 @@ export interface TelemetryParts {
   /** Batches that run in the background of an application do not belong to its start. */
   readonly startup?: StartupSpan | undefined;
   /** Those of the dispatcher. Without them `outbox.dead` has no topic and no reason. */
-  readonly signals?: OutboxSignals | undefined;
+  readonly events?: DispatchEvents | undefined;
   /** What other modules count. */
   readonly counters?: Iterable<OutboxCounter> | undefined;
 }
@@ -52,13 +52,13 @@ export class TelemetryInterceptor implements OutboxInterceptor {
   readonly #hearsOfDeaths: boolean;
   readonly #aborts = new AbortWatch();
 
-  constructor(options: TelemetryOptions = {}, { startup, signals, counters = [] }: TelemetryParts = {}) {
+  constructor(options: TelemetryOptions = {}, { startup, events, counters = [] }: TelemetryParts = {}) {
     this.#startup = startup;
     this.#options = resolveTelemetryOptions(options);
     const contributed = [...counters];
     this.#sources = new TelemetrySources(this.#options, contributed);
-    this.#hearsOfDeaths = signals !== undefined;
-    signals?.on('dead', ({ row, reason }) => this.#sources.instruments?.rowDied(row.topic, reason));
+    this.#hearsOfDeaths = events !== undefined;
+    events?.on('dead', ({ row, reason }) => this.#sources.instruments?.rowDied(row.topic, reason));
     for (const counter of contributed) counter.onCount(() => this.#sources.instruments?.counted(counter));
   }
 

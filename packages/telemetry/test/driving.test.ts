@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
 import {
   composeModules,
+  DispatchEvents,
   EnqueuePipeline,
   OutboxDispatcher,
   OutboxInterceptors,
   OutboxModule,
   OutboxPublisher,
   type OutboxRow,
-  OutboxSignals,
   OutboxStore,
   type PublishResult,
 } from '@postcommit/core';
@@ -28,7 +28,7 @@ async function dispatchByWorker(): Promise<void> {
     OutboxMemoryModule,
     OutboxTelemetryModule,
   ]);
-  const settled = new Promise((resolve) => app.get(OutboxSignals).on('batch', resolve));
+  const settled = new Promise((resolve) => app.get(DispatchEvents).on('batch', resolve));
   await app.start();
   await app.get(OutboxStore).enqueue(entry);
   await settled;

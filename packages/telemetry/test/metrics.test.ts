@@ -117,7 +117,7 @@ describe('the counters', () => {
       },
     };
     const { dispatcher } = composeOutbox(async () => {}, {}, { attributes: { 'outbox.name': 'billing' } }, [
-      { name: 'counting', contributes: [{ pool: OutboxCounters, useValue: counter }] },
+      { name: 'counting', contributes: [{ to: OutboxCounters, useValue: counter }] },
     ]);
     await dispatcher.dispatchPending();
     const before = (await otel.collect()).get('app_unheard_total');

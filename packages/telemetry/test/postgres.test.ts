@@ -2,7 +2,7 @@ import { composeModules, OutboxDispatcher, OutboxDriver, OutboxModule } from '@p
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { OutboxTelemetryModule } from '@postcommit/telemetry';
 import { expect, test } from 'vitest';
-import { usePostgres } from '../../sql/test/postgres-fixture.js';
+import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { only, soleValue, useOpenTelemetry } from './use-opentelemetry.js';
 
 const postgres = usePostgres();

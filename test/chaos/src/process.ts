@@ -14,7 +14,7 @@ process.on('exit', () => {
 /** A real process, made of the sources of the packages. */
 export class ChaosProcess {
   readonly name: string;
-  readonly signals: Extract<Told, { tell: 'signal' }>[] = [];
+  readonly events: Extract<Told, { tell: 'signal' }>[] = [];
   /** What it had to abandon when it was stopped; undefined before. */
   abandoned: readonly string[] | undefined;
   readonly #child: ChildProcess;
@@ -106,11 +106,11 @@ export class ChaosProcess {
   }
 
   heard(signal: string): string[] {
-    return this.signals.filter((told) => told.signal === signal).flatMap(({ ids }) => ids);
+    return this.events.filter((told) => told.signal === signal).flatMap(({ ids }) => ids);
   }
 
   heardTimes(signal: string): number {
-    return this.signals.filter((told) => told.signal === signal).length;
+    return this.events.filter((told) => told.signal === signal).length;
   }
 
   async end(): Promise<void> {
@@ -120,7 +120,7 @@ export class ChaosProcess {
   }
 
   #hear(told: Told): void {
-    if (told.tell === 'signal') this.signals.push(told);
+    if (told.tell === 'signal') this.events.push(told);
     else this.#told.push(told);
     if (told.tell === 'stopped') this.abandoned = told.abandoned;
     this.#look();

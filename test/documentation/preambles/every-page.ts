@@ -5,6 +5,7 @@ import type { PrismaClient } from '../../../packages/store-prisma/test/gen/clien
 
 export {
   composeModules,
+  DispatchEvents,
   errorFromResponse,
   type Module,
   OutboxDispatcher,
@@ -13,7 +14,6 @@ export {
   OutboxRoutes,
   type OutboxRow,
   OutboxSchema,
-  OutboxSignals,
   OutboxStore,
   OutboxWorker,
   PermanentError,

@@ -16,10 +16,10 @@ import { PrismaClient } from '../../../packages/store-prisma/test/gen/client.js'
 
 export {
   composeModules,
+  DispatchEvents,
   OutboxDispatcher,
   OutboxModule,
   OutboxSchema,
-  OutboxSignals,
   OutboxStore,
   OutboxWorker,
   ProcessedMessages,

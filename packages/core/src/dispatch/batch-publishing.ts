@@ -1,8 +1,9 @@
 import { HeldKeys } from '../message/held-keys.js';
 import { comesFirstAgain, type Outcome } from '../message/outcome.js';
+import type { PublishContext } from '../message/publish-context.js';
 import type { PublishLayer, PublishStep } from '../observe/interceptors.js';
 import { type PublishGroup, publishGroupThrough, publishThrough } from '../publish/intercepted-publish.js';
-import type { OutboxPublisher, PublishContext, PublishResult } from '../publish/outbox-publisher.js';
+import type { OutboxPublisher, PublishResult } from '../publish/outbox-publisher.js';
 import { finalPublisher } from '../publish/publisher-routes.js';
 import { BatchQueue } from './batch-queue.js';
 import { type PublishBounds, publishBounded } from './publish-bounded.js';

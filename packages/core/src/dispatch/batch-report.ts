@@ -1,7 +1,7 @@
 import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import { attemptsOf, type Outcome } from '../message/outcome.js';
-import type { OutboxSignals } from '../observe/outbox-signals.js';
+import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { EndedRow } from './row-in-flight.js';
 
 type FailedOutcome = Extract<Outcome, { kind: 'failed' | 'dead' }>;
@@ -26,29 +26,29 @@ export function summarise(
 
 /** Emits what became of each row, after it is in the table, and only for rows that were still ours. */
 export function emitEnds(
-  signals: OutboxSignals,
+  events: DispatchEvents,
   ended: readonly EndedRow[],
   isOurs: (id: string) => boolean,
 ): void {
   for (const { row, outcome } of ended) {
     if (outcome.kind === 'dispatched' || outcome.kind === 'released' || !isOurs(row.id)) continue;
-    emitFailure(signals, rowAfter(row, outcome), outcome);
+    emitFailure(events, rowAfter(row, outcome), outcome);
   }
   const fenced = ended.map(({ outcome }) => outcome.id).filter((id) => !isOurs(id));
-  if (fenced.length > 0) signals.tell('fenced', { ids: fenced });
+  if (fenced.length > 0) events.emit('fenced', { ids: fenced });
 }
 
-function emitFailure(signals: OutboxSignals, row: OutboxRow, outcome: FailedOutcome): void {
+function emitFailure(events: DispatchEvents, row: OutboxRow, outcome: FailedOutcome): void {
   const { error } = outcome;
   const isFirst = row.attempts === 1 && attemptsOf(outcome) === 1;
   if (outcome.kind === 'dead') {
-    signals.tell('dead', { row, error, reason: outcome.reason });
-    if (isFirst) signals.tell('firstFailure', { row, error, willRetry: false });
+    events.emit('dead', { row, error, reason: outcome.reason });
+    if (isFirst) events.emit('firstFailure', { row, error, willRetry: false });
     return;
   }
   const { delayMs } = outcome;
-  signals.tell('failed', { row, error, delayMs });
-  if (isFirst) signals.tell('firstFailure', { row, error, willRetry: true, delayMs });
+  events.emit('failed', { row, error, delayMs });
+  if (isFirst) events.emit('firstFailure', { row, error, willRetry: true, delayMs });
 }
 
 /** The row as its outcome leaves it. Times are this process's: asking for the database's would cost a statement. */

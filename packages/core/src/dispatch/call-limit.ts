@@ -1,4 +1,4 @@
-import type { Clock } from '../observe/clock.js';
+import type { Clock } from '../modules/clock.js';
 
 /**
  * Bounds calls of a store. A call may end later all the same: a connection that was cut off without a word answers

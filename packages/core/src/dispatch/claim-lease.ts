@@ -1,5 +1,5 @@
 import { errorText } from '../message/error-text.js';
-import type { Clock } from '../observe/clock.js';
+import type { Clock } from '../modules/clock.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 import { heartbeatMs } from './outbox-config.js';
 import type { RowInFlight } from './row-in-flight.js';

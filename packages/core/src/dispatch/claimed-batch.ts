@@ -117,8 +117,8 @@ export class ClaimedBatch {
       const isOurs = stillOurs(ended, await settleBatch(this.#target, ended, retryForMs));
       for (const flight of ended) flight.phase = 'settled';
       const summary = summarise(this.rows.length, ended, isOurs);
-      emitEnds(this.#target.signals, ended, isOurs);
-      this.#target.signals.tell('batch', summary);
+      emitEnds(this.#target.events, ended, isOurs);
+      this.#target.events.emit('batch', summary);
       return summary;
     } catch (error) {
       const saved = new Set(await settlePublished(this.#target, ended));

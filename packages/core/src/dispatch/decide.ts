@@ -1,8 +1,10 @@
 import { isNamedBackoff, strategyOf } from '../message/backoff-strategies.js';
+import type { DeadReason } from '../message/dead-reason.js';
+import { isDeadReason } from '../message/dead-reason.js';
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
-import type { DeadReason, OutboxRow } from '../message/outbox-row.js';
-import { isDeadReason, type Outcome } from '../message/outcome.js';
+import type { OutboxRow } from '../message/outbox-row.js';
+import type { Outcome } from '../message/outcome.js';
 import { backoffDelayMs, boundedDelayMs, type Random, type RetryPolicy } from '../message/retry-policy.js';
 
 /** What becomes of a row whose publish failed. */

@@ -3,9 +3,9 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
 import type { Random } from '../message/retry-policy.js';
-import { type Clock, systemClock } from '../observe/clock.js';
+import { type Clock, systemClock } from '../modules/clock.js';
+import { DispatchEvents } from '../observe/dispatch-events.js';
 import { intercept, type OutboxInterceptor, publishLayers } from '../observe/interceptors.js';
-import { OutboxSignals } from '../observe/outbox-signals.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
 import { PublishSlots } from '../publish/publish-slots.js';
 import type { OutboxStore } from '../store/outbox-store.js';
@@ -20,7 +20,7 @@ export interface DispatcherOptions extends Partial<OutboxConfig> {
   readonly pipeline?: EnqueuePipeline;
   readonly interceptors?: Iterable<OutboxInterceptor>;
   /** Where events are emitted. */
-  readonly signals?: OutboxSignals;
+  readonly events?: DispatchEvents;
   /** For tests. */
   readonly clock?: Clock;
   /** For tests. Jitter draws from it. */
@@ -31,7 +31,7 @@ export const DISPATCHER_NAMES: OptionNames<DispatcherOptions> = {
   ...CONFIG_NAMES,
   pipeline: true,
   interceptors: true,
-  signals: true,
+  events: true,
   clock: true,
   random: true,
 };
@@ -49,7 +49,7 @@ export class DispatchEngine {
     publisher: OutboxPublisher | PublishFunction,
     options: DispatcherOptions = {},
   ) {
-    const { pipeline, interceptors, signals, clock = systemClock, random, ...config } = options;
+    const { pipeline, interceptors, events, clock = systemClock, random, ...config } = options;
     this.config = resolveConfig(config);
     assertPublishFitsClaim(this.config, store.claimTimeoutMs);
     this.calls = new CallLimit(clock);
@@ -58,7 +58,7 @@ export class DispatchEngine {
       store,
       clock,
       publisher: toPublisher(publisher),
-      signals: signals ?? new OutboxSignals(),
+      events: events ?? new DispatchEvents(),
       slots: new PublishSlots(this.config.concurrency),
       calls: this.calls,
       verdicts: new Verdicts(this.config, pipeline ?? new EnqueuePipeline(), random ?? Math.random),
@@ -70,7 +70,7 @@ export class DispatchEngine {
   /** Undefined when no row is due. */
   async claim(limit: number): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
-    const { store, calls, clock, signals } = this.#context;
+    const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's does.
     const sentAtMs = clock.monotonicMs();
     const fetching = store.fetchPending(limit);
@@ -78,7 +78,7 @@ export class DispatchEngine {
       const rows = await calls.within(store.claimTimeoutMs, 'claim', fetching);
       const token = rows[0]?.claimToken;
       if (token === undefined) return undefined;
-      for (const row of rows) if (row.retakes > 0) signals.tell('retaken', { row });
+      for (const row of rows) if (row.retakes > 0) events.emit('retaken', { row });
       // Interceptors are asked for each batch: one may come and go.
       const layers = publishLayers(this.#interceptors);
       return new ClaimedBatch({ ...this.#context, layers }, token, rows, sentAtMs);

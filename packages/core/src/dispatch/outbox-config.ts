@@ -1,14 +1,9 @@
+import type { BackoffFunction, BackoffStrategies } from '../message/backoff-strategies.js';
 import { assertBackoffStrategies } from '../message/backoff-strategies.js';
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
-import {
-  assertBackoff,
-  assertMaxAttempts,
-  type BackoffFunction,
-  type BackoffOptions,
-  type BackoffStrategies,
-  type RetryPolicy,
-} from '../message/retry-policy.js';
+import type { BackoffOptions } from '../message/retry-options.js';
+import { assertBackoff, assertMaxAttempts, type RetryPolicy } from '../message/retry-policy.js';
 
 /** How the dispatcher works. Units are in the names. */
 export interface OutboxConfig extends RetryPolicy {

@@ -1,6 +1,6 @@
 import { TransientError } from '../message/errors.js';
-import type { Clock } from '../observe/clock.js';
-import type { PublishContext } from '../publish/outbox-publisher.js';
+import type { PublishContext } from '../message/publish-context.js';
+import type { Clock } from '../modules/clock.js';
 import type { PublishSlots } from '../publish/publish-slots.js';
 import type { PublishTimeouts } from '../publish/publish-timeouts.js';
 import type { ClaimLease } from './claim-lease.js';

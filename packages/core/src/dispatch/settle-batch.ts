@@ -1,6 +1,6 @@
 import type { Outcome } from '../message/outcome.js';
-import type { Clock } from '../observe/clock.js';
-import type { OutboxSignals } from '../observe/outbox-signals.js';
+import type { Clock } from '../modules/clock.js';
+import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 import type { CallLimit } from './call-limit.js';
 import type { EndedRow } from './row-in-flight.js';
@@ -14,7 +14,7 @@ export interface SettleTarget {
   readonly token: string;
   readonly calls: CallLimit;
   readonly clock: Clock;
-  readonly signals: OutboxSignals;
+  readonly events: DispatchEvents;
 }
 
 /**
@@ -35,7 +35,7 @@ export async function settleBatch(
       return await settleOnce(target, outcomes);
     } catch (error) {
       if (retryForMs() <= delayMs) throw error;
-      target.signals.tell('trouble', { error, retryInMs: delayMs });
+      target.events.emit('trouble', { error, retryInMs: delayMs });
       await new Promise<void>((resolve) => void target.clock.schedule(delayMs, resolve));
     }
   }

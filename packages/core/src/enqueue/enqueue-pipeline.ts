@@ -1,26 +1,13 @@
+import type { BackoffStrategies } from '../message/backoff-strategies.js';
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import type { OutboxEntry, OutboxTopic, PayloadOf } from '../message/outbox-row.js';
-import type { BackoffOptions, BackoffStrategies } from '../message/retry-policy.js';
 import { type StandardSchema, schemaProblem } from '../message/standard-schema.js';
 import { nameToken } from '../modules/token.js';
 import { intercept, type OutboxInterceptor } from '../observe/interceptors.js';
 import { assertEntry, type EntryLimits, toNewRow } from './entry-validation.js';
+import type { NewRow } from './new-row.js';
 import { createUuidv7 } from './uuidv7.js';
-
-/** An entry that passed every check, as a store writes it. */
-export interface NewRow {
-  readonly id: string;
-  readonly topic: string;
-  /** JSON text. */
-  readonly payload: string;
-  readonly key?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Absent: now, by the database's clock. */
-  readonly availableAt?: Date;
-  readonly maxAttempts?: number;
-  readonly backoff?: BackoffOptions;
-}
 
 /** A Standard Schema (Zod, Valibot, ArkType …) for each topic that wants one. */
 export type OutboxSchemas = { readonly [Topic in OutboxTopic]?: StandardSchema<PayloadOf<Topic>> };

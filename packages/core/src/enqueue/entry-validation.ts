@@ -1,8 +1,9 @@
+import type { BackoffStrategies } from '../message/backoff-strategies.js';
 import { OutboxError } from '../message/errors.js';
 import { type OptionNames, unknownOption } from '../message/known-options.js';
 import type { OutboxEntry, OutboxHeaders } from '../message/outbox-row.js';
-import { assertRetryOptions, type BackoffStrategies } from '../message/retry-policy.js';
-import type { NewRow } from './enqueue-pipeline.js';
+import { assertRetryOptions } from '../message/retry-policy.js';
+import type { NewRow } from './new-row.js';
 import { isPlainData, payloadProblem, stringProblem } from './payload-check.js';
 
 export interface EntryLimits {

@@ -1,5 +1,17 @@
 import { OutboxError } from './errors.js';
-import type { BackoffFunction, BackoffOptions, BackoffStrategies, NamedBackoff } from './retry-policy.js';
+import type { OutboxRow } from './outbox-row.js';
+import type { BackoffOptions, NamedBackoff } from './retry-options.js';
+
+/** `attempts` counts the failed publishes, this one included. Returns milliseconds. */
+export type BackoffFunction = (attempts: number, error: unknown, row: OutboxRow) => number;
+
+/**
+ * Backoff functions by name, for `backoff: { type: name }`.
+ *
+ * @example
+ * const backoffStrategies = { linear: (attempts: number) => attempts * 5_000 };
+ */
+export type BackoffStrategies = Readonly<Record<string, BackoffFunction>>;
 
 const NAME_PATTERN = /^[\x20-\x7e]{1,100}$/;
 

@@ -1,4 +1,4 @@
-import type { DeadReason } from './outbox-row.js';
+import type { DeadReason } from './dead-reason.js';
 
 /** Stable: switch on these, not on messages. `docs/reference/errors.md` has cause and cure of each. */
 export type OutboxErrorCode =

@@ -1,4 +1,5 @@
-import type { BackoffOptions } from './retry-policy.js';
+import type { DeadReason } from './dead-reason.js';
+import type { RetryOptions } from './retry-options.js';
 
 /**
  * The topics of an application and their payloads, by declaration merging. While nobody declares one,
@@ -25,13 +26,6 @@ type ByTopic<Topic extends string, Rest> = Topic extends string
   ? { readonly topic: Topic; readonly payload: PayloadOf<Topic> } & Rest
   : never;
 
-/** How a row is retried, frozen with it at enqueue. What is left out, the dispatcher's configuration decides. */
-export interface RetryOptions {
-  /** Total tries, the first one included. */
-  readonly maxAttempts?: number | undefined;
-  readonly backoff?: BackoffOptions | undefined;
-}
-
 export interface EntryOptions {
   /** 1 to 36 printable ASCII characters. Default: a UUIDv7. It is the idempotency key: stable over retries. */
   readonly id?: string | undefined;
@@ -49,9 +43,6 @@ export type OutboxHeaders = Readonly<Record<string, string>>;
 export type OutboxEntry<Topic extends OutboxTopic = OutboxTopic> = ByTopic<Topic, EntryOptions>;
 
 export type OutboxState = 'pending' | 'dispatched' | 'dead';
-
-/** Why a row is dead. */
-export type DeadReason = 'exhausted' | 'permanent' | 'crashed' | 'no-listener' | 'undecodable' | 'cancelled';
 
 interface RowFields {
   readonly id: string;

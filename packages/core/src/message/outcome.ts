@@ -1,4 +1,4 @@
-import type { DeadReason } from './outbox-row.js';
+import type { DeadReason } from './dead-reason.js';
 
 /** How the claim on one row ends. Delays are milliseconds that the database adds to its own clock. */
 export type Outcome = { readonly id: string } & (
@@ -23,17 +23,4 @@ export function attemptsOf(outcome: Outcome): 0 | 1 {
 /** Whether the row has to be published before the rows of its key behind it. */
 export function comesFirstAgain({ kind }: Outcome): boolean {
   return kind === 'failed' || kind === 'released';
-}
-
-const DEAD_REASONS: ReadonlySet<unknown> = new Set<DeadReason>([
-  'exhausted',
-  'permanent',
-  'crashed',
-  'no-listener',
-  'undecodable',
-  'cancelled',
-]);
-
-export function isDeadReason(value: unknown): value is DeadReason {
-  return DEAD_REASONS.has(value);
 }

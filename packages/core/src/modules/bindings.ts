@@ -1,6 +1,7 @@
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions } from '../message/known-options.js';
 import { assertModule } from './assert-module.js';
+import { isContributionsToken } from './contributions.js';
 import { dependenciesOf } from './inject.js';
 import {
   CONTRIBUTION_NAMES,
@@ -14,7 +15,6 @@ import {
   type Recipe,
   tokenOf,
 } from './module.js';
-import { isPoolToken } from './pool.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
 
 /** A recipe and where it comes from, so that errors can name the module. */
@@ -66,8 +66,8 @@ function collectProviders(
 function toBinding(provider: Provider, source: string): Binding {
   assertKnownOptions(`a provider of ${source}`, provider, PROVIDER_NAMES);
   const { provide, ...recipe } = provider;
-  if (isPoolToken(provide)) {
-    const problem = `${source} binds the pool ${tokenName(provide)}; add to it with contributes: [{ pool: ${tokenName(provide)}, … }]`;
+  if (isContributionsToken(provide)) {
+    const problem = `${source} binds ${tokenName(provide)}, a list of contributions; add to it with contributes: [{ to: ${tokenName(provide)}, … }]`;
     throw new OutboxError('INVALID_CONFIG', problem);
   }
   return { token: provide, recipe: recipe as Recipe, source };
@@ -90,9 +90,9 @@ function collectContributions(modules: readonly Module[]): Map<TokenKey, Binding
   for (const module of modules) {
     for (const contribution of module.contributes ?? []) {
       assertKnownOptions(`a contribution of module ${module.name}`, contribution, CONTRIBUTION_NAMES);
-      const { pool, ...recipe } = contribution;
-      const binding = { token: pool, recipe: recipe as Recipe, source: `module ${module.name}` };
-      const key = tokenKey(pool);
+      const { to, ...recipe } = contribution;
+      const binding = { token: to, recipe: recipe as Recipe, source: `module ${module.name}` };
+      const key = tokenKey(to);
       contributions.set(key, [...(contributions.get(key) ?? []), binding]);
     }
   }
@@ -132,7 +132,7 @@ function targetsOf(
   }
   const token = tokenOf(dependency);
   const key = tokenKey(token);
-  if (isPoolToken(token)) return contributions.get(key) ?? [];
+  if (isContributionsToken(token)) return contributions.get(key) ?? [];
   const found = providers.get(key);
   if (found) return [found];
   if (isOptional(dependency)) return [];

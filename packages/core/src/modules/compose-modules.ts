@@ -1,10 +1,10 @@
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
+import { isContributionsToken } from './contributions.js';
 import { type Lifecycle, Lifecycles, STOP_NAMES, type StopOptions } from './lifecycle.js';
 import { LifecycleRuns } from './lifecycle-runs.js';
 import { type Dependency, isLazy, isOptional, type Module, type Provider, tokenOf } from './module.js';
-import { isPoolToken } from './pool.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
 
 export interface ComposeOptions {
@@ -24,7 +24,7 @@ const START_NAMES: OptionNames<StartOptions> = { only: true };
 export interface OutboxApp {
   /** The one instance behind a token; made when it is first asked for. */
   get<T>(token: Token<T>): T;
-  /** Whether the token is bound; a pool always is. */
+  /** Whether the token is bound; a list of contributions always is. */
   has(token: Token): boolean;
   /** Every bound token. Bind each to `() => app.get(token)` to host the application in another container. */
   readonly tokens: readonly Token[];
@@ -69,7 +69,7 @@ class ComposedApp implements OutboxApp {
   }
 
   has(token: Token): boolean {
-    return isPoolToken(token) || this.#bindings.providers.has(tokenKey(token));
+    return isContributionsToken(token) || this.#bindings.providers.has(tokenKey(token));
   }
 
   async start(options: StartOptions = {}): Promise<void> {
@@ -86,7 +86,7 @@ class ComposedApp implements OutboxApp {
     const token = tokenOf(dependency);
     if (isLazy(dependency)) return () => this.#resolve(token);
     const key = tokenKey(token);
-    if (isPoolToken(token)) return this.#once(key, () => new token(this.#contributionsTo(key)));
+    if (isContributionsToken(token)) return this.#once(key, () => new token(this.#contributionsTo(key)));
     const binding = this.#bindings.providers.get(key);
     if (binding) return this.#once(key, () => this.#make(binding));
     if (isOptional(dependency)) return undefined;

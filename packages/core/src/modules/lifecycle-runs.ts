@@ -1,6 +1,6 @@
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
-import { endsWithin, systemClock } from '../observe/clock.js';
+import { endsWithin, systemClock } from '../modules/clock.js';
 import { assertGrace, DEFAULT_GRACE_MS, type Lifecycle, type StopOptions } from './lifecycle.js';
 
 /** What had started before a start was abandoned has this long to stop: it may hang for the same reason. */

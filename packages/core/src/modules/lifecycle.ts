@@ -1,6 +1,6 @@
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
-import { Pool } from './pool.js';
+import { Contributions } from './contributions.js';
 import { nameToken } from './token.js';
 
 export interface StopOptions {
@@ -33,7 +33,7 @@ export interface Lifecycle {
 }
 
 /** Resources first, then work; within a phase in the order of the modules. Stopped in reverse. */
-export class Lifecycles extends Pool<Lifecycle> {
+export class Lifecycles extends Contributions<Lifecycle> {
   static {
     nameToken(this, '@postcommit/core/Lifecycles');
   }

@@ -1,5 +1,5 @@
 import type { OptionNames } from '../message/known-options.js';
-import type { Pool, PoolToken } from './pool.js';
+import type { Contributions, ContributionsToken } from './contributions.js';
 import type { Token } from './token.js';
 
 /** Stands in an `inject` list for a token that may be unbound: it is `undefined` then. */
@@ -64,8 +64,8 @@ export type Recipe<T = unknown> =
 /** Binds a token. */
 export type Provider<T = unknown> = { readonly provide: Token<T> } & Recipe<T>;
 
-/** Adds one item to a pool. */
-export type Contribution<T = unknown> = { readonly pool: PoolToken<T> } & Recipe<T>;
+/** Adds one item to a list of contributions. */
+export type Contribution<T = unknown> = { readonly to: ContributionsToken<T> } & Recipe<T>;
 
 /** A part of an application, as data. */
 export interface Module {
@@ -85,7 +85,7 @@ const RECIPE_NAMES: OptionNames<Recipe> = {
 };
 
 export const PROVIDER_NAMES: OptionNames<Provider> = { provide: true, ...RECIPE_NAMES };
-export const CONTRIBUTION_NAMES: OptionNames<Contribution> = { pool: true, ...RECIPE_NAMES };
+export const CONTRIBUTION_NAMES: OptionNames<Contribution> = { to: true, ...RECIPE_NAMES };
 
 /** Builds a provider whose factory is checked against its `inject` list. */
 export function provideFactory<T, const Dependencies extends readonly Dependency[]>(
@@ -98,9 +98,9 @@ export function provideFactory<T, const Dependencies extends readonly Dependency
 
 /** Builds a contribution whose factory is checked against its `inject` list. */
 export function contributeFactory<T, const Dependencies extends readonly Dependency[]>(
-  pool: new (items: readonly T[]) => Pool<T>,
+  to: new (items: readonly T[]) => Contributions<T>,
   inject: Dependencies,
   useFactory: (...args: ResolvedAll<Dependencies>) => NoInfer<T>,
 ): Contribution<T> {
-  return { pool, inject, useFactory };
+  return { to, inject, useFactory };
 }

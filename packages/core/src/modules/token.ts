@@ -1,4 +1,4 @@
-/** Asks for an instance: an abstract class, a class, or a pool. */
+/** Asks for an instance: an abstract class, a class, or a list of contributions. */
 // biome-ignore lint/suspicious/noExplicitAny: only `any` accepts constructors of every parameter list here.
 export type Token<T = unknown> = abstract new (...args: any[]) => T;
 

@@ -1,20 +1,7 @@
 import { OutboxError } from '../message/errors.js';
-import { type Clock, systemClock } from './clock.js';
-import type { OutboxSignals } from './outbox-signals.js';
-
-/** When failures are too many. */
-export interface FailureThreshold {
-  /** More failures than this, of one topic. */
-  readonly threshold: number;
-  /** Within this time, to within a sixtieth of it. */
-  readonly windowMs: number;
-}
-
-/** The failures of one topic in the last `windowMs`. */
-export interface FailureCount extends FailureThreshold {
-  readonly topic: string;
-  readonly count: number;
-}
+import { type Clock, systemClock } from '../modules/clock.js';
+import type { DispatchEvents } from './dispatch-events.js';
+import type { FailureThreshold } from './failure-count.js';
 
 const BUCKETS = 60;
 /** The topics that are remembered: those that failed last. */
@@ -25,17 +12,17 @@ const MAX_TOPICS = 1_000;
  * has been below the threshold. Counts what this process did.
  */
 export class FailureWatch {
-  readonly #signals: OutboxSignals;
+  readonly #events: DispatchEvents;
   readonly #limit: FailureThreshold;
   readonly #clock: Clock;
   readonly #topics = new Map<string, TopicFailures>();
 
-  constructor(signals: OutboxSignals, limit: FailureThreshold, clock: Clock = systemClock) {
-    this.#signals = signals;
+  constructor(events: DispatchEvents, limit: FailureThreshold, clock: Clock = systemClock) {
+    this.#events = events;
     this.#limit = limit;
     this.#clock = clock;
-    signals.on('failed', ({ row }) => this.#failed(row.topic));
-    signals.on('dead', ({ row }) => this.#failed(row.topic));
+    events.on('failed', ({ row }) => this.#failed(row.topic));
+    events.on('dead', ({ row }) => this.#failed(row.topic));
   }
 
   #failed(topic: string): void {
@@ -47,7 +34,7 @@ export class FailureWatch {
     failures.add();
     if (failures.count <= threshold || failures.isTold) return;
     failures.isTold = true;
-    this.#signals.tell('failures', { topic, count: failures.count, windowMs, threshold });
+    this.#events.emit('failures', { topic, count: failures.count, windowMs, threshold });
   }
 
   #failuresOf(topic: string): TopicFailures {

@@ -1,8 +1,8 @@
 import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { OutboxEntry, OutboxRow } from '../message/outbox-row.js';
-import { Pool } from '../modules/pool.js';
+import type { PublishContext } from '../message/publish-context.js';
+import { Contributions } from '../modules/contributions.js';
 import { nameToken } from '../modules/token.js';
-import type { PublishContext } from '../publish/outbox-publisher.js';
 
 /**
  * Stands around enqueue, dispatch and publish, for tracing, metrics or rules of an application. Each method
@@ -26,7 +26,7 @@ export type PublishStep = (row: OutboxRow, context: PublishContext) => Promise<v
 export type PublishLayer = (row: OutboxRow, context: PublishContext, next: PublishStep) => Promise<void>;
 
 /** The interceptors that modules contribute; the first one is the outermost. */
-export class OutboxInterceptors extends Pool<OutboxInterceptor> {
+export class OutboxInterceptors extends Contributions<OutboxInterceptor> {
   static {
     nameToken(this, '@postcommit/core/OutboxInterceptors');
   }

@@ -1,8 +1,8 @@
 import { errorText } from '../message/error-text.js';
 import type { OutboxRow } from '../message/outbox-row.js';
-import type { Clock } from './clock.js';
+import type { Clock } from '../modules/clock.js';
+import type { DispatchEvents } from './dispatch-events.js';
 import type { OutboxLogger } from './outbox-logger.js';
-import type { OutboxSignals } from './outbox-signals.js';
 
 /** A line of one kind is written once in this time; the next one says how many were left out. */
 const SAME_LINE_EVERY_MS = 60_000;
@@ -12,10 +12,14 @@ const MAX_KINDS = 1_000;
 type Level = keyof OutboxLogger;
 
 /** Logs what an operator has to know, one line each, never a payload. */
-export function logEvents(events: OutboxSignals, logger: OutboxLogger, clock: Clock): void {
+export function logEvents(events: DispatchEvents, logger: OutboxLogger, clock: Clock): void {
   const log = new LimitedLog(logger, clock);
   events.on('failed', ({ row, error, delayMs }) =>
-    log.write('warn', `failed ${row.topic}`, `${named(row)} failed, next try in ${delayMs} ms: ${quoted(error)}`),
+    log.write(
+      'warn',
+      `failed ${row.topic}`,
+      `${named(row)} failed, next try in ${delayMs} ms: ${quoted(error)}`,
+    ),
   );
   events.on('dead', ({ row, error, reason }) =>
     log.write('error', `dead ${row.topic} ${reason}`, `${named(row)} is dead (${reason}): ${quoted(error)}`),
@@ -24,16 +28,24 @@ export function logEvents(events: OutboxSignals, logger: OutboxLogger, clock: Cl
     log.write('warn', 'retaken', `took over ${named(row)}: the process that had claimed it died or stalled`),
   );
   events.on('fenced', ({ ids }) =>
-    log.write('warn', 'fenced', `${ids.length} outcomes came too late: another process has taken the rows over`),
+    log.write(
+      'warn',
+      'fenced',
+      `${ids.length} outcomes came too late: another process has taken the rows over`,
+    ),
   );
   events.on('stopped', ({ abandoned }) => {
     if (abandoned.length > 0)
-      log.write('warn', 'stopped', `stopped with ${abandoned.length} publishes unfinished; their claims expire`);
+      log.write(
+        'warn',
+        'stopped',
+        `stopped with ${abandoned.length} publishes unfinished; their claims expire`,
+      );
   });
   logStore(events, log);
 }
 
-function logStore(events: OutboxSignals, log: LimitedLog): void {
+function logStore(events: DispatchEvents, log: LimitedLog): void {
   events.on('trouble', ({ error }) =>
     log.write('error', 'trouble', `the database does not answer, retrying: ${quoted(errorText(error))}`),
   );

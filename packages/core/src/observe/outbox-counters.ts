@@ -1,4 +1,4 @@
-import { Pool } from '../modules/pool.js';
+import { Contributions } from '../modules/contributions.js';
 import { nameToken } from '../modules/token.js';
 
 /** A counter that a module keeps, for whoever exports metrics. */
@@ -13,7 +13,7 @@ export interface OutboxCounter {
 }
 
 /** The counters that modules contribute; `@postcommit/telemetry` exports them. */
-export class OutboxCounters extends Pool<OutboxCounter> {
+export class OutboxCounters extends Contributions<OutboxCounter> {
   static {
     nameToken(this, '@postcommit/core/OutboxCounters');
   }

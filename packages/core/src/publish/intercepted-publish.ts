@@ -1,7 +1,8 @@
 import type { OutboxRow } from '../message/outbox-row.js';
+import type { PublishContext } from '../message/publish-context.js';
 import { intercept, type PublishLayer, type PublishStep } from '../observe/interceptors.js';
 import { GroupBarrier } from './group-barrier.js';
-import type { OutboxPublisher, PublishContext, PublishResult } from './outbox-publisher.js';
+import type { OutboxPublisher, PublishResult } from './outbox-publisher.js';
 
 /** Publishes rows in one call and returns a result for each. Throwing fails them all. */
 export type PublishGroup = (

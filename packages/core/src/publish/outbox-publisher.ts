@@ -1,13 +1,7 @@
 import { OutboxError } from '../message/errors.js';
 import type { OutboxRow } from '../message/outbox-row.js';
+import type { PublishContext } from '../message/publish-context.js';
 import { nameToken } from '../modules/token.js';
-
-export interface PublishContext {
-  /** 1 at the first try. */
-  readonly attempt: number;
-  /** Aborts when the publish takes longer than `publishTimeoutMs` or the claim on the row is lost. Hand it on. */
-  readonly signal: AbortSignal;
-}
 
 /** For rows that are published in one call. The try of each is `row.attempts + 1`. */
 export type PublishBatchContext = Pick<PublishContext, 'signal'>;

@@ -1,4 +1,4 @@
-import type { Clock } from '../observe/clock.js';
+import type { Clock } from '../modules/clock.js';
 
 /** A publish that runs. */
 export interface RunningPublish {

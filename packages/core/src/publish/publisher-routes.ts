@@ -1,14 +1,10 @@
 import { OutboxError, PermanentError } from '../message/errors.js';
 import type { OutboxRow } from '../message/outbox-row.js';
+import type { PublishContext } from '../message/publish-context.js';
 import { topicMatcher } from '../message/topic-pattern.js';
-import { Pool } from '../modules/pool.js';
+import { Contributions } from '../modules/contributions.js';
 import { nameToken } from '../modules/token.js';
-import {
-  OutboxPublisher,
-  type PublishContext,
-  type PublishFunction,
-  toPublisher,
-} from './outbox-publisher.js';
+import { OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
 
 /** Rows that belong to a publisher of their own. */
 export interface OutboxRoute {
@@ -18,7 +14,7 @@ export interface OutboxRoute {
 }
 
 /** Routes that modules contribute: asked before the application's publisher, so that it never sees their rows. */
-export class OutboxRoutes extends Pool<OutboxRoute> {
+export class OutboxRoutes extends Contributions<OutboxRoute> {
   static {
     nameToken(this, '@postcommit/core/OutboxRoutes');
   }

@@ -1,17 +1,18 @@
-import { EnqueuePipeline, type NewRow } from '../enqueue/enqueue-pipeline.js';
+import { EnqueuePipeline } from '../enqueue/enqueue-pipeline.js';
+import type { NewRow } from '../enqueue/new-row.js';
+import type { DeadReason } from '../message/dead-reason.js';
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import type {
-  DeadReason,
   OutboxBacklog,
   OutboxCounts,
   OutboxEntry,
   OutboxRow,
-  RetryOptions,
   RowFilter,
 } from '../message/outbox-row.js';
 import type { Outcome } from '../message/outcome.js';
+import type { RetryOptions } from '../message/retry-options.js';
 import { assertRetryOptions, boundedDelayMs } from '../message/retry-policy.js';
 import type { PeekOptions } from '../message/row-filter.js';
 import { nameToken } from '../modules/token.js';

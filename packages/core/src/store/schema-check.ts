@@ -1,7 +1,8 @@
 import { OutboxError } from '../message/errors.js';
 import type { Lifecycle } from '../modules/lifecycle.js';
-import type { OutboxSignals } from '../observe/outbox-signals.js';
-import type { OutboxSchema, SchemaProblem } from './capabilities.js';
+import type { DispatchEvents } from '../observe/dispatch-events.js';
+import type { SchemaProblem } from '../observe/schema-problem.js';
+import type { OutboxSchema } from './outbox-schema.js';
 
 /** Problems named in a refusal: a table of another version has thirty. */
 const MAX_SHOWN = 3;
@@ -10,24 +11,24 @@ const MAX_SHOWN = 3;
  * Refuses to start on a table that can't work or is not ours, and reports what is only badly tuned. A database that
  * does not answer is no reason to refuse: the worker goes on trying, and says so.
  */
-export function schemaCheck(schema: OutboxSchema | undefined, signals: OutboxSignals): Lifecycle {
+export function schemaCheck(schema: OutboxSchema | undefined, events: DispatchEvents): Lifecycle {
   return {
     name: 'OutboxSchema',
     start: async () => {
-      const problems = await found(schema, signals);
+      const problems = await found(schema, events);
       const required = problems.filter(({ level }) => level === 'required');
       if (required.length > 0) throw refusal(required);
-      for (const problem of problems) signals.tell('schemaProblem', problem);
+      for (const problem of problems) events.emit('schemaProblem', problem);
     },
     stop: () => {},
   };
 }
 
-async function found(schema: OutboxSchema | undefined, signals: OutboxSignals): Promise<SchemaProblem[]> {
+async function found(schema: OutboxSchema | undefined, events: DispatchEvents): Promise<SchemaProblem[]> {
   try {
     return (await schema?.check()) ?? [];
   } catch (error) {
-    signals.tell('trouble', { error, retryInMs: 0 });
+    events.emit('trouble', { error, retryInMs: 0 });
     return [];
   }
 }

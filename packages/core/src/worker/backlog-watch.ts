@@ -1,5 +1,5 @@
-import type { Clock } from '../observe/clock.js';
-import type { OutboxSignals } from '../observe/outbox-signals.js';
+import type { Clock } from '../modules/clock.js';
+import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 
 /** How often the backlog is looked at. */
@@ -8,15 +8,15 @@ const INTERVAL_MS = 15_000;
 /** Tells `backlog` when too much waits: once, and again only after it has been less. */
 export class BacklogWatch {
   readonly #store: OutboxStore;
-  readonly #signals: OutboxSignals;
+  readonly #events: DispatchEvents;
   readonly #clock: Clock;
   readonly #threshold: number;
   #isOver = false;
   #cancel: (() => void) | undefined;
 
-  constructor(store: OutboxStore, signals: OutboxSignals, clock: Clock, threshold: number) {
+  constructor(store: OutboxStore, events: DispatchEvents, clock: Clock, threshold: number) {
     this.#store = store;
-    this.#signals = signals;
+    this.#events = events;
     this.#clock = clock;
     this.#threshold = threshold;
   }
@@ -39,7 +39,7 @@ export class BacklogWatch {
       const wasOver = this.#isOver;
       // What is scheduled for later is no backlog.
       this.#isOver = backlog.due >= this.#threshold;
-      if (this.#isOver && !wasOver) this.#signals.tell('backlog', { ...backlog, threshold: this.#threshold });
+      if (this.#isOver && !wasOver) this.#events.emit('backlog', { ...backlog, threshold: this.#threshold });
     } catch {
       // A store that can't be reached is the worker's to tell; the next look comes by itself.
     }

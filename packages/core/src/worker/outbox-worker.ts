@@ -2,13 +2,13 @@ import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from '../dis
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
+import { systemClock } from '../modules/clock.js';
 import { assertGrace, DEFAULT_GRACE_MS, STOP_NAMES, type StopOptions } from '../modules/lifecycle.js';
 import { nameToken } from '../modules/token.js';
-import { systemClock } from '../observe/clock.js';
-import { OutboxSignals } from '../observe/outbox-signals.js';
+import { DispatchEvents } from '../observe/dispatch-events.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
-import type { OutboxWakeup } from '../store/capabilities.js';
 import type { OutboxStore } from '../store/outbox-store.js';
+import type { OutboxWakeup } from '../store/outbox-wakeup.js';
 import { BacklogWatch } from './backlog-watch.js';
 import { StoreTrouble } from './store-trouble.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker-config.js';
@@ -55,7 +55,7 @@ export class OutboxWorker {
   }
 
   /** What it emits, for logs and alerts. */
-  readonly signals: OutboxSignals;
+  readonly events: DispatchEvents;
   readonly #store: OutboxStore;
   readonly #options: WorkerRunOptions;
   readonly #wakeup: OutboxWakeup | undefined;
@@ -75,19 +75,19 @@ export class OutboxWorker {
       ...(maxBytesInFlight !== undefined && { maxBytesInFlight }),
       ...(backlogThreshold !== undefined && { backlogThreshold }),
     });
-    const { signals = new OutboxSignals(), clock = systemClock, random = Math.random } = dispatching;
-    this.signals = signals;
+    const { events = new DispatchEvents(), clock = systemClock, random = Math.random } = dispatching;
+    this.events = events;
     this.#store = store;
     this.#wakeup = wakeup;
     this.#options = {
-      engine: new DispatchEngine(store, publisher, { ...dispatching, signals }),
-      trouble: new StoreTrouble(signals, clock, random),
+      engine: new DispatchEngine(store, publisher, { ...dispatching, events }),
+      trouble: new StoreTrouble(events, clock, random),
       config,
-      signals,
+      events,
       clock,
     };
     if (backlogThreshold !== undefined)
-      this.#backlog = new BacklogWatch(store, signals, clock, backlogThreshold);
+      this.#backlog = new BacklogWatch(store, events, clock, backlogThreshold);
   }
 
   /** Starts working; harmless when it already does. A worker that was stopped can be started again. */
@@ -97,7 +97,7 @@ export class OutboxWorker {
     if (this.#run) return;
     this.#unsubscribe = this.#subscribe();
     this.#backlog?.start();
-    this.signals.tell('started', {});
+    this.events.emit('started', {});
     this.#run = new WorkerRun(this.#options);
   }
 
@@ -140,7 +140,7 @@ export class OutboxWorker {
       onHint: () => this.#run?.hint('after-commit'),
       onStatus: (status) => {
         this.#isListening = status.isListening;
-        this.signals.tell('wakeup', status);
+        this.events.emit('wakeup', status);
       },
     });
     const stopHearing = this.#store.onEnqueue(() => this.#run?.hint('before-commit'));
@@ -157,7 +157,7 @@ export class OutboxWorker {
     const abandoned = await this.#run.stop(graceMs, unsubscribed);
     this.#run = undefined;
     this.#isListening = false;
-    this.signals.tell('stopped', { abandoned });
+    this.events.emit('stopped', { abandoned });
     return abandoned;
   }
 }

@@ -1,6 +1,6 @@
 import type { Random } from '../message/retry-policy.js';
-import type { Clock } from '../observe/clock.js';
-import type { OutboxSignals } from '../observe/outbox-signals.js';
+import type { Clock } from '../modules/clock.js';
+import type { DispatchEvents } from '../observe/dispatch-events.js';
 
 /** The waits while the store can't be reached: jittered, doubling. */
 const FIRST_WAIT_MS = 100;
@@ -8,14 +8,14 @@ const LONGEST_WAIT_MS = 5_000;
 
 /** Whether the store answers a worker's polls, and how long to wait while it does not. */
 export class StoreTrouble {
-  readonly #signals: OutboxSignals;
+  readonly #events: DispatchEvents;
   readonly #clock: Clock;
   readonly #random: Random;
   #current: { readonly sinceMs: number; readonly error: unknown; readonly tries: number } | undefined;
   #lastAnswerMs: number | undefined;
 
-  constructor(signals: OutboxSignals, clock: Clock, random: Random) {
-    this.#signals = signals;
+  constructor(events: DispatchEvents, clock: Clock, random: Random) {
+    this.#events = events;
     this.#clock = clock;
     this.#random = random;
   }
@@ -35,7 +35,7 @@ export class StoreTrouble {
     if (!this.#current) return;
     const afterMs = this.#msSince(this.#current.sinceMs);
     this.#current = undefined;
-    this.#signals.tell('recovered', { afterMs });
+    this.#events.emit('recovered', { afterMs });
   }
 
   /** Gives the wait before the next try: never none, a store that refuses at once must not be asked in a busy loop. */
@@ -44,7 +44,7 @@ export class StoreTrouble {
     this.#current = { sinceMs, error, tries: tries + 1 };
     const longestMs = Math.min(FIRST_WAIT_MS * 2 ** Math.min(tries, 30), LONGEST_WAIT_MS);
     const retryInMs = Math.ceil(longestMs * (0.5 + this.#random() / 2));
-    this.#signals.tell('trouble', { error, retryInMs });
+    this.#events.emit('trouble', { error, retryInMs });
     return retryInMs;
   }
 

@@ -1,8 +1,8 @@
 import type { ClaimedBatch } from '../dispatch/claimed-batch.js';
 import type { DispatchEngine } from '../dispatch/dispatch-engine.js';
 import type { DispatchSummary } from '../message/dispatch-summary.js';
-import type { Clock } from '../observe/clock.js';
-import type { OutboxSignals } from '../observe/outbox-signals.js';
+import type { Clock } from '../modules/clock.js';
+import type { DispatchEvents } from '../observe/dispatch-events.js';
 import { InFlightBudget } from './in-flight-budget.js';
 import { Inbox } from './inbox.js';
 import { type HintTime, PollPace, type PollResult } from './poll-pace.js';
@@ -13,7 +13,7 @@ export interface WorkerRunOptions {
   readonly engine: DispatchEngine;
   readonly config: WorkerConfig;
   readonly trouble: StoreTrouble;
-  readonly signals: OutboxSignals;
+  readonly events: DispatchEvents;
   readonly clock: Clock;
 }
 
@@ -198,7 +198,7 @@ export class WorkerRun {
         return running;
       });
     } catch (error) {
-      this.#options.signals.tell('trouble', { error, retryInMs: 0 });
+      this.#options.events.emit('trouble', { error, retryInMs: 0 });
     }
     // An interceptor may have failed before it called us, or not have waited for us.
     const [ended] = await Promise.allSettled([running, batch.close()]);

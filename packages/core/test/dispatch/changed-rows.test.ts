@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
-import { OutboxSignals } from '../../src/observe/outbox-signals.js';
 import { OutboxPublisher, type PublishResult } from '../../src/publish/outbox-publisher.js';
 import { entries, listen, openOutbox } from '../outbox-fixture.js';
 
@@ -36,10 +36,10 @@ describe('a row that its publisher overwrites is settled as the row it was', () 
     ['together', new OverwritingTogether()],
   ])('%s', async (_name, publisher) => {
     const { store, dispatcher, row } = openOutbox();
-    const signals = new OutboxSignals();
-    const heard = listen(signals, 'failed');
+    const events = new DispatchEvents();
+    const heard = listen(events, 'failed');
     await store.enqueue(entries('x1', 'x2', 'A1', 'A2', 'A3'));
-    const summary = await dispatcher(publisher, { signals }).dispatchPending();
+    const summary = await dispatcher(publisher, { events }).dispatchPending();
     expect(summary).toMatchObject({ dispatched: 2, failed: 2, dead: 0, fenced: 0 });
     expect((await row('x1')).dispatchedAt).toBeDefined();
     expect((await row('A1')).dispatchedAt).toBeDefined();

@@ -2,8 +2,9 @@ import type { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import type { DispatcherOptions } from '../../src/dispatch/dispatch-engine.js';
 import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
+import type { DeadReason } from '../../src/message/dead-reason.js';
 import { PermanentError } from '../../src/message/errors.js';
-import type { DeadReason, OutboxRow, RowFilter } from '../../src/message/outbox-row.js';
+import type { OutboxRow, RowFilter } from '../../src/message/outbox-row.js';
 import { type CountingClock, entries, openOutbox, refusal, scripted } from '../outbox-fixture.js';
 
 const HOUR = 3_600_000;

@@ -4,8 +4,8 @@ import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import type { StandardResult } from '../../src/message/standard-schema.js';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
-import { OutboxSignals } from '../../src/observe/outbox-signals.js';
 import {
   OutboxPublisher,
   type PublishFunction,
@@ -288,7 +288,7 @@ describe('a settle', () => {
     let hangs = 1;
     store.before.settle = () => (hangs-- > 0 ? never() : undefined);
     const running = worker(scripted(), { batchesInFlight: 1 });
-    const heard = listen(running.signals, 'trouble');
+    const heard = listen(running.events, 'trouble');
     running.start();
     await clock.advance(600_000);
     const stopping = running.stop({ graceMs: 0 });
@@ -539,14 +539,14 @@ describe('a worker', () => {
 describe('a listener of a signal', () => {
   // B19: queries of Prisma and Knex are such: nothing runs until somebody calls then.
   test('that gives a thenable which is no Promise is run, and its failure is told', async () => {
-    const signals = new OutboxSignals();
-    const heard = listen(signals, 'listenerFailed');
+    const events = new DispatchEvents();
+    const heard = listen(events, 'listenerFailed');
     const query = {
       // biome-ignore lint/suspicious/noThenProperty: a thenable is the point.
       then: (_resolve: unknown, reject: (error: Error) => void) => reject(new Error('no')),
     };
-    signals.on('started', () => query);
-    signals.tell('started', {});
+    events.on('started', () => query);
+    events.emit('started', {});
     await new Promise(setImmediate);
     expect(heard).toHaveLength(1);
   });

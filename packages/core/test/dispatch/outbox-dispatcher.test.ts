@@ -6,8 +6,8 @@ import type { DispatchSummary } from '../../src/message/dispatch-summary.js';
 import { PermanentError, TransientError } from '../../src/message/errors.js';
 import type { OutboxEntry, OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
+import type { PublishContext } from '../../src/message/publish-context.js';
 import type { OutboxInterceptor, PublishLayer } from '../../src/observe/interceptors.js';
-import type { PublishContext } from '../../src/publish/outbox-publisher.js';
 import {
   type CountingClock,
   entries,

@@ -5,7 +5,7 @@ import type { EndedRow } from '../../src/dispatch/row-in-flight.js';
 import { type SettleTarget, settleBatch, settlePublished } from '../../src/dispatch/settle-batch.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
-import { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import { type CountingClock, entries, FaultyStore, listen, openOutbox, rowWith } from '../outbox-fixture.js';
 
 interface Claimed {
@@ -18,8 +18,8 @@ async function claimed(...ids: string[]): Promise<Claimed> {
   const { clock, store } = openOutbox({}, (options, virtual) => new FaultyStore(options, virtual));
   await store.enqueue(entries(...ids));
   const [row] = await store.fetchPending(ids.length);
-  const signals = new OutboxSignals();
-  const target = { store, token: row?.claimToken ?? '', calls: new CallLimit(clock), clock, signals };
+  const events = new DispatchEvents();
+  const target = { store, token: row?.claimToken ?? '', calls: new CallLimit(clock), clock, events };
   return { clock, store, target };
 }
 
@@ -53,7 +53,7 @@ describe('settleBatch', () => {
 
   test('is repeated with waits that double up to two seconds, and tells each', async () => {
     const { clock, store, target } = await claimed('x1');
-    const heard = listen(target.signals, 'trouble');
+    const heard = listen(target.events, 'trouble');
     store.before.settle = away;
     const settling = settleBatch(target, [dispatched('x1')], forEver);
     await clock.advance(7_150);
@@ -128,9 +128,9 @@ describe('summarise', () => {
 
 describe('emitEnds', () => {
   function told(ended: readonly EndedRow[], settled: readonly string[]): unknown[] {
-    const signals = new OutboxSignals();
-    const heard = listen(signals, 'failed', 'firstFailure', 'dead', 'fenced');
-    emitEnds(signals, ended, stillOurs(ended, settled));
+    const events = new DispatchEvents();
+    const heard = listen(events, 'failed', 'firstFailure', 'dead', 'fenced');
+    emitEnds(events, ended, stillOurs(ended, settled));
     return heard.map(({ signal, told: what }) => [
       signal,
       'row' in what ? { ...what, row: what.row.id } : what,
@@ -171,12 +171,12 @@ describe('emitEnds', () => {
   });
 
   test('gives the row as it is after the decision, without its claim', () => {
-    const signals = new OutboxSignals();
-    const heard = listen(signals, 'failed', 'firstFailure', 'dead');
+    const events = new DispatchEvents();
+    const heard = listen(events, 'failed', 'firstFailure', 'dead');
     const claim = { claimToken: 'mine', retakes: 2 };
     const ended = [failed('x1', { ...claim, attempts: 4 }), dead('x2', { ...claim, lastError: 'before' })];
     const before = Date.now();
-    emitEnds(signals, ended, () => true);
+    emitEnds(events, ended, () => true);
     const rows = heard.map(({ signal, told: what }) => [signal, 'row' in what && what.row]);
     const deadRow = {
       ...rowWith({ id: 'x2', attempts: 1, lastError: 'never', deadReason: 'permanent' }),

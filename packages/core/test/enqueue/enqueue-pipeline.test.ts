@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type EnqueueOptions, EnqueuePipeline, type NewRow } from '../../src/enqueue/enqueue-pipeline.js';
+import { type EnqueueOptions, EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
+import type { NewRow } from '../../src/enqueue/new-row.js';
 import type { OutboxEntry } from '../../src/message/outbox-row.js';
 import type { StandardResult, StandardSchema } from '../../src/message/standard-schema.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';

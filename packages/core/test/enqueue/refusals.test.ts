@@ -30,7 +30,7 @@ test('a second stop during the first waits for it', async () => {
     finish = resolve;
   });
   const slow = { name: 'slow', start: () => {}, stop: () => stopped };
-  const app = composeModules([{ name: 'slow', contributes: [{ pool: Lifecycles, useValue: slow }] }]);
+  const app = composeModules([{ name: 'slow', contributes: [{ to: Lifecycles, useValue: slow }] }]);
   await app.start();
   const steps: string[] = [];
   const both = Promise.all([
@@ -93,7 +93,7 @@ test('resources start before work and stop after it, whatever the order of the m
     name,
     contributes: [
       {
-        pool: Lifecycles,
+        to: Lifecycles,
         useValue: {
           name,
           phase,

@@ -3,14 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { decide, outcomeOfError } from '../../src/dispatch/decide.js';
 import { resolveConfig } from '../../src/dispatch/outbox-config.js';
 import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
-import {
-  assertRetryOptions,
-  type BackoffOptions,
-  type BackoffStrategies,
-  type RetryPolicy,
-} from '../../src/message/retry-policy.js';
+import type { BackoffStrategies } from '../../src/message/backoff-strategies.js';
+import type { BackoffOptions } from '../../src/message/retry-options.js';
+import { assertRetryOptions, type RetryPolicy } from '../../src/message/retry-policy.js';
 import { composeModules, type OutboxApp } from '../../src/modules/compose-modules.js';
-import { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import { OutboxModule, type OutboxModuleOptions } from '../../src/outbox-module.js';
 import { OutboxStore } from '../../src/store/outbox-store.js';
 import { entries, listen, openOutbox, refusal, rowWith } from '../outbox-fixture.js';
@@ -100,15 +97,15 @@ describe('a named backoff strategy', () => {
   test('that is unknown is told as a death, not as trouble', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue({ ...entries('x1')[0], retry: { backoff: named } } as never);
-    const { signals, told } = recorded();
-    await dispatcher(async () => {}, { signals }).dispatchPending();
+    const { events, told } = recorded();
+    await dispatcher(async () => {}, { events }).dispatchPending();
     expect(told.map(({ signal }) => signal)).toEqual(['dead']);
   });
 });
 
 function recorded() {
-  const signals = new OutboxSignals();
-  return { signals, told: listen(signals, 'dead', 'failed', 'firstFailure', 'trouble') };
+  const events = new DispatchEvents();
+  return { events, told: listen(events, 'dead', 'failed', 'firstFailure', 'trouble') };
 }
 
 describe('a configuration is refused', () => {

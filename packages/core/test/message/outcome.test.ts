@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { attemptsOf, isDeadReason } from '../../src/message/outcome.js';
+import { isDeadReason } from '../../src/message/dead-reason.js';
+import { attemptsOf } from '../../src/message/outcome.js';
 
 test('only a publish that was tried and failed counts as an attempt', () => {
   const dead = { id: 'a', kind: 'dead', error: 'x', reason: 'exhausted' } as const;

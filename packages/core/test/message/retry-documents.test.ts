@@ -2,8 +2,9 @@ import { seededRandom, VirtualClock } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import type { OutboxConfig } from '../../src/dispatch/outbox-config.js';
 import { PermanentError, TransientError } from '../../src/message/errors.js';
-import type { OutboxEntry, OutboxRow, RetryOptions } from '../../src/message/outbox-row.js';
-import { backoffDelayMs, type DelayBackoff } from '../../src/message/retry-policy.js';
+import type { OutboxEntry, OutboxRow } from '../../src/message/outbox-row.js';
+import type { DelayBackoff, RetryOptions } from '../../src/message/retry-options.js';
+import { backoffDelayMs } from '../../src/message/retry-policy.js';
 import { errorFromResponse } from '../../src/publish/error-from-response.js';
 import { entries, openOutbox, scripted } from '../outbox-fixture.js';
 

@@ -1,16 +1,13 @@
 import { seededRandom } from '@postcommit/store-memory';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RetryOptions } from '../../src/message/outbox-row.js';
+import type { BackoffOptions, DelayBackoff, Jitter, RetryOptions } from '../../src/message/retry-options.js';
 import {
   assertBackoff,
   assertMaxAttempts,
   assertRetryOptions,
-  type BackoffOptions,
   backoffDelayMs,
   boundedDelayMs,
-  type DelayBackoff,
-  type Jitter,
 } from '../../src/message/retry-policy.js';
 import { refusal } from '../outbox-fixture.js';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { composeModules } from '../../src/modules/compose-modules.js';
+import { Contributions } from '../../src/modules/contributions.js';
 import { Inject } from '../../src/modules/inject.js';
 import { type Lifecycle, Lifecycles } from '../../src/modules/lifecycle.js';
 import {
@@ -10,7 +11,6 @@ import {
   type Provider,
   provideFactory,
 } from '../../src/modules/module.js';
-import { Pool } from '../../src/modules/pool.js';
 import { nameToken } from '../../src/modules/token.js';
 import { deferred, refusal } from '../outbox-fixture.js';
 
@@ -36,7 +36,7 @@ class Shelf {
     this.engine = engine;
   }
 }
-class Extras extends Pool<string> {}
+class Extras extends Contributions<string> {}
 
 function moduleOf(name: string, ...provides: Provider[]): Module {
   return { name, provides };
@@ -201,7 +201,7 @@ test('has tells what is bound', () => {
 test('start({ only: resource }) leaves alone what works by itself', async () => {
   const seen: string[] = [];
   const part = (name: string, phase: 'resource' | 'work') => ({
-    pool: Lifecycles,
+    to: Lifecycles,
     useValue: { name, phase, start: () => seen.push(`start ${name}`), stop: () => seen.push(`stop ${name}`) },
   });
   const app = composeModules([
@@ -380,7 +380,7 @@ describe('pools', () => {
 
   test('hold contributions in the order of the modules, each made once', () => {
     let made = 0;
-    const first: Module = { name: 'first', contributes: [{ pool: Extras, useValue: 'radio' }] };
+    const first: Module = { name: 'first', contributes: [{ to: Extras, useValue: 'radio' }] };
     const second: Module = {
       name: 'second',
       contributes: [
@@ -388,7 +388,7 @@ describe('pools', () => {
           made += 1;
           return engine ? 'battery' : 'nothing';
         }),
-        { pool: Extras, useValue: 'roof' },
+        { to: Extras, useValue: 'roof' },
       ],
     };
     const app = composeModules([second, moduleOf('m', { provide: Engine, useClass: Electric }), first]);
@@ -403,7 +403,7 @@ describe('pools', () => {
       provideFactory(Engine, [Extras], ({ items }) => ({ name: items.join() })),
     );
     expect(composeModules([counter]).get(Engine).name).toBe('');
-    const extras: Module = { name: 'extras', contributes: [{ pool: Extras, useValue: 'radio' }] };
+    const extras: Module = { name: 'extras', contributes: [{ to: Extras, useValue: 'radio' }] };
     expect(composeModules([counter, extras]).get(Engine).name).toBe('radio');
   });
 });
@@ -420,7 +420,7 @@ describe('start and stop', () => {
           stop: ({ graceMs }) => void steps.push(`stop ${name}${graceMs === undefined ? '' : ` ${graceMs}`}`),
           ...faults,
         };
-        return { name, contributes: [{ pool: Lifecycles, useValue }] };
+        return { name, contributes: [{ to: Lifecycles, useValue }] };
       },
     };
   }
@@ -528,7 +528,7 @@ describe('start and stop', () => {
       name: 'flaky',
       contributes: [
         {
-          pool: Lifecycles,
+          to: Lifecycles,
           useFactory: (): Lifecycle => {
             if (broken) throw new Error('no settings yet');
             return { name: 'flaky', start: () => {}, stop: () => {} };

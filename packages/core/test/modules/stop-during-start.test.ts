@@ -13,7 +13,7 @@ function part(name: string, overrides: Partial<Lifecycle> = {}): Module {
     stop: () => void steps.push(`stop ${name}`),
     ...overrides,
   };
-  return { name, contributes: [{ pool: Lifecycles, useValue }] };
+  return { name, contributes: [{ to: Lifecycles, useValue }] };
 }
 
 /** Whether it has settled, and how, without waiting for it. */

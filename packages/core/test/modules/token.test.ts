@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isPoolToken, Pool } from '../../src/modules/pool.js';
+import { Contributions, isContributionsToken } from '../../src/modules/contributions.js';
 import { nameToken, tokenKey, tokenName } from '../../src/modules/token.js';
 
 describe('tokens', () => {
@@ -32,17 +32,14 @@ describe('tokens', () => {
 
 describe('pools', () => {
   test('iterate over what they hold', () => {
-    expect([...new Pool([1, 2])]).toEqual([1, 2]);
+    expect([...new Contributions([1, 2])]).toEqual([1, 2]);
   });
 
   test('are recognised with their subclasses, of any copy', () => {
     class Foreign {}
-    Object.defineProperty(Foreign, Symbol.for('@postcommit/pool'), { value: true });
-    expect([Pool, class extends Pool<number> {}, Foreign, class {}].map(isPoolToken)).toEqual([
-      true,
-      true,
-      true,
-      false,
-    ]);
+    Object.defineProperty(Foreign, Symbol.for('@postcommit/contributions'), { value: true });
+    expect(
+      [Contributions, class extends Contributions<number> {}, Foreign, class {}].map(isContributionsToken),
+    ).toEqual([true, true, true, false]);
   });
 });

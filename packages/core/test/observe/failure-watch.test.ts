@@ -1,22 +1,22 @@
 import { VirtualClock } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import { FailureWatch } from '../../src/observe/failure-watch.js';
-import { OutboxSignals } from '../../src/observe/outbox-signals.js';
 import { listen, rowWith } from '../outbox-fixture.js';
 
 const WINDOW_MS = 60_000;
 
 function watch(threshold: number) {
   const clock = new VirtualClock();
-  const signals = new OutboxSignals();
-  const heard = listen(signals, 'failures');
-  new FailureWatch(signals, { threshold, windowMs: WINDOW_MS }, clock);
+  const events = new DispatchEvents();
+  const heard = listen(events, 'failures');
+  new FailureWatch(events, { threshold, windowMs: WINDOW_MS }, clock);
   return {
     clock,
     fail: (topic = 'order.paid') =>
-      signals.tell('failed', { row: rowWith({ topic }), error: 'no', delayMs: 0 }),
+      events.emit('failed', { row: rowWith({ topic }), error: 'no', delayMs: 0 }),
     die: (topic = 'order.paid') =>
-      signals.tell('dead', { row: rowWith({ topic }), error: 'no', reason: 'exhausted' }),
+      events.emit('dead', { row: rowWith({ topic }), error: 'no', reason: 'exhausted' }),
     /** What was told, and forgets it. */
     told: () => heard.splice(0).map(({ told }) => told),
   };

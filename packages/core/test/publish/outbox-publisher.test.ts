@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
-import { OutboxPublisher, type PublishContext, toPublisher } from '../../src/publish/outbox-publisher.js';
+import type { PublishContext } from '../../src/message/publish-context.js';
+import { OutboxPublisher, toPublisher } from '../../src/publish/outbox-publisher.js';
 import { refusal, rowWith } from '../outbox-fixture.js';
 
 const context: PublishContext = { attempt: 1, signal: new AbortController().signal };

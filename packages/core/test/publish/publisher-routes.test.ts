@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PermanentError } from '../../src/message/errors.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
-import { OutboxPublisher, type PublishContext } from '../../src/publish/outbox-publisher.js';
+import type { PublishContext } from '../../src/message/publish-context.js';
+import { OutboxPublisher } from '../../src/publish/outbox-publisher.js';
 import { RoutedPublisher, routePublisher } from '../../src/publish/publisher-routes.js';
 import { refusal, rowWith } from '../outbox-fixture.js';
 

@@ -70,10 +70,10 @@ async function checkCounts({ store, rows, history }: World): Promise<void> {
     history.violated('I12', `count() says ${JSON.stringify(counts)}, and it is ${JSON.stringify(expected)}`);
 }
 
-async function checkHost({ signals, history }: World, host: Host): Promise<void> {
+async function checkHost({ events, history }: World, host: Host): Promise<void> {
   const { process } = host;
   if (process.isDead) return;
-  signals.assertAllTold(process);
+  events.assertAllTold(process);
   const worker = host.runningWorker;
   if (!worker) return;
   const { rowsInFlight, status } = await worker.health();

@@ -1,8 +1,8 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { OutboxDispatcher } from '../../src/dispatch/outbox-dispatcher.js';
 import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
-import { OutboxSignals } from '../../src/observe/outbox-signals.js';
 import { OutboxWorker } from '../../src/worker/outbox-worker.js';
 import { BatchProcessPublisher, ProcessPublisher } from './process-publisher.js';
 import { ProcessStore } from './process-store.js';
@@ -67,7 +67,7 @@ export class Host {
     const store = this.#store;
     this.#world.history.note(process.name, 'is told to stop', () => `within ${graceMs} ms`);
     let told: readonly string[] = [];
-    const unsubscribe = worker.signals.on('stopped', (signal) => {
+    const unsubscribe = worker.events.on('stopped', (signal) => {
       told = signal.abandoned;
     });
     return worker.stop({ graceMs }).then((abandoned) => {
@@ -117,7 +117,7 @@ export class Host {
   }
 
   #startEngine(): void {
-    const { random, mutant, signals: ledger } = this.#world;
+    const { random, mutant, events: ledger } = this.#world;
     const {
       role,
       claimTimeoutMs: _,
@@ -128,18 +128,18 @@ export class Host {
       ...settings
     } = this.settings;
     const { pollIntervalMs, batchesInFlight, ...dispatching } = settings;
-    const signals = new OutboxSignals();
+    const events = new DispatchEvents();
     const options = {
       ...dispatching,
       ...(backoff && { backoff }),
       pipeline: this.#pipeline(),
       interceptors: [this.#interceptor()],
-      signals,
+      events,
       clock: this.#process,
       random: random.next,
     };
-    ledger.listen(this.#process, signals);
-    const store = mutant?.store?.(this.#store, signals) ?? this.#store;
+    ledger.listen(this.#process, events);
+    const store = mutant?.store?.(this.#store, events) ?? this.#store;
     const Publisher = publishesBatches ? BatchProcessPublisher : ProcessPublisher;
     const real = new Publisher(this.#world, this.#process, this.settings);
     const publisher = mutant?.publisher?.(real) ?? real;
@@ -155,10 +155,10 @@ export class Host {
   /** A scheduler of one's own. It knows no stop; calls may overlap. */
   async #loop(dispatcher: OutboxDispatcher): Promise<void> {
     const process = this.#process;
-    const { random, signals, history } = this.#world;
+    const { random, events, history } = this.#world;
     for (;;) {
       const run = dispatcher.dispatchPending().then(
-        (summary) => signals.returned(process, summary),
+        (summary) => events.returned(process, summary),
         (error) => history.note(process.name, 'dispatchPending failed', () => String(error)),
       );
       if (!this.settings.overlaps || random.chance(0.5)) await run;

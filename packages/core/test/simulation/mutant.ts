@@ -1,5 +1,5 @@
 import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
-import type { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import type { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import type { OutboxPublisher } from '../../src/publish/outbox-publisher.js';
 import type { OutboxStore } from '../../src/store/outbox-store.js';
 
@@ -12,7 +12,7 @@ export interface Mutant {
   /** The store itself, behind the ledgers. */
   inner?(store: MemoryOutboxStore): MemoryOutboxStore;
   /** What the engine is given in place of its store. */
-  store?(store: OutboxStore, signals: OutboxSignals): OutboxStore;
+  store?(store: OutboxStore, events: DispatchEvents): OutboxStore;
   publisher?(publisher: OutboxPublisher): OutboxPublisher;
   /** What a stop does when it has ended. */
   afterStop?(store: OutboxStore, abandoned: ReadonlyMap<string, string>): void;

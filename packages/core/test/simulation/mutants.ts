@@ -155,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'tells of a death before it is true',
     breaks: /^I12/,
-    store: (store, signals) =>
+    store: (store, events) =>
       overriding(store, {
         settle: (token, outcomes) => {
           for (const outcome of outcomes) {
@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
             const { id, error, reason } = outcome;
             const row = { id, topic: 'plain', payload: '', claimToken: token, headers: {}, retry: {} };
             const times = { createdAt: new Date(0), availableAt: new Date(0) };
-            signals.tell('dead', { row: { ...row, ...times, attempts: 0, retakes: 0 }, error, reason });
+            events.emit('dead', { row: { ...row, ...times, attempts: 0, retakes: 0 }, error, reason });
           }
           return store.settle(token, outcomes);
         },

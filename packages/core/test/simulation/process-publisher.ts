@@ -1,9 +1,9 @@
 import { PermanentError, TransientError } from '../../src/message/errors.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
+import type { PublishContext } from '../../src/message/publish-context.js';
 import {
   OutboxPublisher,
   type PublishBatchContext,
-  type PublishContext,
   type PublishResult,
 } from '../../src/publish/outbox-publisher.js';
 import type { PublishFault, Settings } from './settings.js';

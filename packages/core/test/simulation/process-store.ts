@@ -106,7 +106,7 @@ export class ProcessStore extends OutboxStore {
 
   /** `ofBatch`: the batch's own settle, after which it tells what became of its rows. */
   async #settle(token: string, outcomes: readonly Outcome[], ofBatch: boolean): Promise<string[]> {
-    const { claims, signals } = this.#world;
+    const { claims, events } = this.#world;
     if (!this.#process.isDead) claims.settleSent(token, outcomes, ofBatch);
     const sentAtMs = this.#process.monotonicMs();
     try {
@@ -114,7 +114,7 @@ export class ProcessStore extends OutboxStore {
       // An answer that took about as long as a claim lives may reach nobody: the engine gives up at some time.
       const failed = this.#process.monotonicMs() - sentAtMs > this.claimTimeoutMs - 1;
       claims.settleAnswered(token, outcomes, { failed, ofBatch });
-      if (ofBatch) signals.expectBatch(this.#process, claims.claim(token), outcomes, settled);
+      if (ofBatch) events.expectBatch(this.#process, claims.claim(token), outcomes, settled);
       return settled;
     } catch (error) {
       claims.settleAnswered(token, outcomes, { failed: true, ofBatch });

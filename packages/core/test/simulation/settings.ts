@@ -1,4 +1,4 @@
-import type { BackoffOptions } from '../../src/message/retry-policy.js';
+import type { BackoffOptions } from '../../src/message/retry-options.js';
 import type { SimRandom } from './sim-random.js';
 
 /** How one process is configured; all its lives have the same. */

@@ -1,7 +1,7 @@
 import type { DispatchSummary } from '../../src/message/dispatch-summary.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
-import type { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import type { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import type { Claim, ClaimLedger } from './claim-ledger.js';
 import type { History } from './history.js';
 import type { SimProcess } from './sim-process.js';
@@ -12,7 +12,7 @@ interface Expected {
   readonly isCertain: boolean;
 }
 
-/** What the engine tells. Holds I12 (truthful signals). */
+/** What the engine tells. Holds I12 (truthful events). */
 export class SignalLedger {
   readonly #history: History;
   readonly #claims: ClaimLedger;
@@ -26,13 +26,13 @@ export class SignalLedger {
     this.#claims = claims;
   }
 
-  listen(process: SimProcess, signals: OutboxSignals): void {
-    signals.on('batch', (summary) => this.#batchTold(process, summary));
-    signals.on('dead', ({ row }) => this.#endTold(process, row, 'dead'));
-    signals.on('failed', ({ row }) => this.#endTold(process, row, 'failed'));
-    signals.on('fenced', ({ ids }) => this.#fencedTold(process, ids));
-    signals.on('trouble', ({ error }) => this.#history.note(process.name, 'trouble', () => String(error)));
-    signals.on('listenerFailed', ({ error }) => this.#history.violated('I12', `a listener failed: ${error}`));
+  listen(process: SimProcess, events: DispatchEvents): void {
+    events.on('batch', (summary) => this.#batchTold(process, summary));
+    events.on('dead', ({ row }) => this.#endTold(process, row, 'dead'));
+    events.on('failed', ({ row }) => this.#endTold(process, row, 'failed'));
+    events.on('fenced', ({ ids }) => this.#fencedTold(process, ids));
+    events.on('trouble', ({ error }) => this.#history.note(process.name, 'trouble', () => String(error)));
+    events.on('listenerFailed', ({ error }) => this.#history.violated('I12', `a listener failed: ${error}`));
   }
 
   /** The store answered a batch's settle: its summary must follow. */

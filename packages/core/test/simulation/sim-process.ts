@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/observe/clock.js';
+import type { Clock } from '../../src/modules/clock.js';
 import type { SimClock } from './sim-clock.js';
 
 /** Why a process is no more: it was killed from outside, or by the row that it published. */

@@ -20,7 +20,7 @@ export class World {
   readonly table = new MemoryTable(this.clock);
   readonly rows: RowLedger;
   readonly claims: ClaimLedger;
-  readonly signals: SignalLedger;
+  readonly events: SignalLedger;
   readonly stops: StopLedger;
   readonly hosts: readonly Host[];
   readonly mutant: Mutant | undefined;
@@ -40,7 +40,7 @@ export class World {
     this.history = new History(this.clock, isTraced);
     this.rows = new RowLedger(this.history);
     this.claims = new ClaimLedger(this.history, this.rows, this.clock, this.table);
-    this.signals = new SignalLedger(this.history, this.claims);
+    this.events = new SignalLedger(this.history, this.claims);
     this.stops = new StopLedger(this.history, this.claims, this.clock);
     this.store = new MemoryOutboxStore({ table: this.table, random: this.random.next });
     this.history.note('world', 'weather', () => JSON.stringify(this.weather));

@@ -1,9 +1,10 @@
 import { OutboxMemoryModule } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import { composeModules, type OutboxApp } from '../../src/modules/compose-modules.js';
-import { type OutboxSignalMap, OutboxSignals } from '../../src/observe/outbox-signals.js';
+import { type DispatchEventMap, DispatchEvents } from '../../src/observe/dispatch-events.js';
+import type { SchemaProblem } from '../../src/observe/schema-problem.js';
 import { OutboxModule } from '../../src/outbox-module.js';
-import { OutboxSchema, type SchemaProblem } from '../../src/store/capabilities.js';
+import { OutboxSchema } from '../../src/store/outbox-schema.js';
 import { OutboxWorker } from '../../src/worker/outbox-worker.js';
 import { refusal } from '../outbox-fixture.js';
 
@@ -72,7 +73,7 @@ describe('app.start()', () => {
     const problem: SchemaProblem = { level: 'tuning', problem: 'fillfactor', fix: 'alter table …' };
     const app = compose(async () => [problem]);
     const told: SchemaProblem[] = [];
-    app.get(OutboxSignals).on('schemaProblem', (one) => told.push(one));
+    app.get(DispatchEvents).on('schemaProblem', (one) => told.push(one));
     await app.start();
     expect(told).toEqual([problem]);
     expect(await app.get(OutboxWorker).health()).toMatchObject({ status: 'up' });
@@ -82,8 +83,8 @@ describe('app.start()', () => {
   test('goes on when the database does not answer', async () => {
     const error = new Error('connection refused');
     const app = compose(() => Promise.reject(error));
-    const told: OutboxSignalMap['trouble'][] = [];
-    app.get(OutboxSignals).on('trouble', (one) => told.push(one));
+    const told: DispatchEventMap['trouble'][] = [];
+    app.get(DispatchEvents).on('trouble', (one) => told.push(one));
     await app.start();
     expect(told).toEqual([{ error, retryInMs: 0 }]);
     await app.stop();

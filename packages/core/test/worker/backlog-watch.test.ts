@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { OutboxSignals } from '../../src/observe/outbox-signals.js';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import { BacklogWatch } from '../../src/worker/backlog-watch.js';
 import { type CountingClock, deferred, entries, FaultyStore, listen, openOutbox } from '../outbox-fixture.js';
 
@@ -10,9 +10,9 @@ function watch(threshold: number): {
   heard: ReturnType<typeof listen<'backlog'>>;
 } {
   const { clock, store } = openOutbox({}, (options, virtual) => new FaultyStore(options, virtual));
-  const signals = new OutboxSignals();
-  const heard = listen(signals, 'backlog');
-  return { clock, store, watch: new BacklogWatch(store, signals, clock, threshold), heard };
+  const events = new DispatchEvents();
+  const heard = listen(events, 'backlog');
+  return { clock, store, watch: new BacklogWatch(store, events, clock, threshold), heard };
 }
 
 describe('BacklogWatch', () => {

@@ -4,7 +4,7 @@ import type { OutboxEntry, OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
 import type { OutboxPublisher, PublishFunction } from '../../src/publish/outbox-publisher.js';
-import type { OutboxWakeup, WakeupListener, WakeupStatus } from '../../src/store/capabilities.js';
+import type { OutboxWakeup, WakeupListener, WakeupStatus } from '../../src/store/outbox-wakeup.js';
 import { OutboxWorker, type WorkerOptions } from '../../src/worker/outbox-worker.js';
 import {
   type CountingClock,
@@ -76,7 +76,7 @@ class ManualWakeup implements OutboxWakeup {
     for (const listener of this.listeners) listener.onHint();
   }
 
-  tell(status: WakeupStatus): void {
+  emit(status: WakeupStatus): void {
     for (const listener of this.listeners) listener.onStatus(status);
   }
 }
@@ -87,7 +87,7 @@ describe('a worker drains a backlog', () => {
     await store.enqueue(numbered(95));
     const publisher = scripted();
     const running = worker(publisher, { batchSize: 10 });
-    const batches = listen(running.signals, 'batch');
+    const batches = listen(running.events, 'batch');
     running.start();
     await clock.idle();
     expect(new Set(publisher.published).size).toBe(95);
@@ -434,19 +434,19 @@ describe('a wake-up', () => {
     const { worker } = open();
     const wakeup = new ManualWakeup();
     const running = worker(scripted(), { wakeup });
-    const told = listen(running.signals, 'wakeup');
+    const told = listen(running.events, 'wakeup');
     running.start();
     expect(await running.health()).toMatchObject({ isListening: false });
-    wakeup.tell({ isListening: true });
+    wakeup.emit({ isListening: true });
     expect(await running.health()).toMatchObject({ isListening: true, status: 'up' });
     const error = new Error('connection lost');
-    wakeup.tell({ isListening: false, error, willRetry: true });
+    wakeup.emit({ isListening: false, error, willRetry: true });
     expect(await running.health()).toMatchObject({ isListening: false, status: 'up' });
     expect(told.map((one) => one.told)).toEqual([
       { isListening: true },
       { isListening: false, error, willRetry: true },
     ]);
-    wakeup.tell({ isListening: true });
+    wakeup.emit({ isListening: true });
     await running.stop();
     expect(await running.health()).toMatchObject({ isListening: false });
   });
@@ -500,7 +500,7 @@ describe('a database that goes away', () => {
     const { store, clock, worker } = open();
     const random = seededRandom(7);
     const running = worker(scripted(), { random });
-    const heard = listen(running.signals, 'trouble', 'recovered');
+    const heard = listen(running.events, 'trouble', 'recovered');
     store.goAway();
     running.start();
     await clock.advance(60_000);
@@ -551,7 +551,7 @@ describe('a database that goes away', () => {
     await store.enqueue(numbered(30));
     const publisher = scripted();
     const running = worker(publisher, { batchSize: 5, random: () => 0.5 });
-    const heard = listen(running.signals, 'trouble', 'recovered');
+    const heard = listen(running.events, 'trouble', 'recovered');
     store.goAway();
     running.start();
     await clock.advance(1_000);
@@ -574,7 +574,7 @@ describe('a database that goes away', () => {
   test('the waits begin anew after it came back', async () => {
     const { store, clock, worker } = open();
     const running = worker(scripted(), { random: () => 0 });
-    const heard = listen(running.signals, 'trouble');
+    const heard = listen(running.events, 'trouble');
     store.goAway();
     running.start();
     await clock.advance(300);
@@ -592,7 +592,7 @@ describe('a database that goes away', () => {
     await store.enqueue(numbered(3));
     const publisher = new ManualPublisher();
     const running = worker(publisher, { concurrency: 3 });
-    const heard = listen(running.signals, 'trouble');
+    const heard = listen(running.events, 'trouble');
     running.start();
     await clock.idle();
     store.goAway();
@@ -613,8 +613,8 @@ describe('a database that goes away', () => {
     await store.enqueue(numbered(2));
     const publisher = scripted();
     const running = worker(publisher, { random: () => 0.5 });
-    const retaken = listen(running.signals, 'retaken');
-    const troubles = listen(running.signals, 'trouble');
+    const retaken = listen(running.events, 'retaken');
+    const troubles = listen(running.events, 'trouble');
     store.after.fetchPending = () => {
       delete store.after.fetchPending;
       store.goAway();
@@ -644,7 +644,7 @@ describe('a database that goes away', () => {
       losses -= 1;
       return losses >= 0 ? Promise.reject(new Error('connection lost')) : undefined;
     };
-    const batches = listen(running.signals, 'batch');
+    const batches = listen(running.events, 'batch');
     running.start();
     await clock.advance(10_000);
     expect(publisher.published).toEqual(['x1', 'x2']);
@@ -666,7 +666,7 @@ describe('a publisher that never ends', () => {
       publishTimeoutMs: 1_000,
       backoff: { type: 'fixed', delayMs: 60_000 },
     });
-    const heard = listen(running.signals, 'trouble', 'recovered');
+    const heard = listen(running.events, 'trouble', 'recovered');
     running.start();
     await clock.advance(20_000);
     expect(heard[0]?.told).toEqual({
@@ -701,7 +701,7 @@ describe('an interceptor around dispatch', () => {
     };
     const publisher = scripted();
     const running = worker(publisher, { interceptors: [interceptor], batchesInFlight: 1 });
-    const heard = listen(running.signals, 'trouble');
+    const heard = listen(running.events, 'trouble');
     running.start();
     await clock.advance(1_000);
     expect(heard.map(({ told }) => told.error)).toEqual([new Error('tracer is broken')]);
@@ -720,7 +720,7 @@ describe('an interceptor around dispatch', () => {
     };
     const publisher = scripted();
     const running = worker(publisher, { interceptors: [interceptor] });
-    const heard = listen(running.signals, 'trouble');
+    const heard = listen(running.events, 'trouble');
     running.start();
     await clock.advance(5_000);
     expect(publisher.published).toEqual(['x1', 'x2']);
@@ -772,7 +772,7 @@ describe('a stop', () => {
     await store.enqueue(numbered(2));
     const publisher = new ManualPublisher();
     const running = worker(publisher);
-    const heard = listen(running.signals, 'stopped');
+    const heard = listen(running.events, 'stopped');
     running.start();
     await clock.idle();
     const stopping = running.stop({ graceMs: 25_000 });
@@ -792,7 +792,7 @@ describe('a stop', () => {
     await store.enqueue(numbered(3));
     const publisher = new ManualPublisher();
     const running = worker(publisher, { concurrency: 2 });
-    const heard = listen(running.signals, 'stopped', 'batch');
+    const heard = listen(running.events, 'stopped', 'batch');
     running.start();
     await clock.idle();
     publisher.succeed('x1');
@@ -1002,7 +1002,7 @@ describe('a stop', () => {
     await store.enqueue(numbered(1));
     const publisher = new ManualPublisher();
     const running = worker(publisher);
-    const heard = listen(running.signals, 'started', 'stopped');
+    const heard = listen(running.events, 'started', 'stopped');
     expect(await running.stop()).toEqual([]);
     running.start();
     running.start();
@@ -1162,13 +1162,13 @@ describe('a worker refuses', () => {
 });
 
 describe('what a worker tells', () => {
-  test('goes to its signals, never to the console', async () => {
+  test('goes to its events, never to the console', async () => {
     const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
     const spies = methods.map((method) => vi.spyOn(console, method).mockImplementation(() => {}));
     const { store, clock, worker } = open();
     await store.enqueue(numbered(2));
     const running = worker(scripted({ x1: new Error('no') }), { maxAttempts: 1 });
-    const heard = listen(running.signals, 'started', 'batch', 'dead', 'trouble', 'recovered', 'stopped');
+    const heard = listen(running.events, 'started', 'batch', 'dead', 'trouble', 'recovered', 'stopped');
     running.start();
     await clock.advance(100);
     store.goAway();
@@ -1194,7 +1194,7 @@ describe('what a worker tells', () => {
       maxAttempts: 3,
       backoff: { type: 'fixed', delayMs: 1_000 },
     });
-    const heard = listen(running.signals, 'failed', 'firstFailure', 'dead', 'fenced');
+    const heard = listen(running.events, 'failed', 'firstFailure', 'dead', 'fenced');
     running.start();
     await clock.idle();
     await store.cancel('x2');

@@ -1,4 +1,4 @@
-import { type OutboxSignalMap, OutboxSignals } from '@postcommit/core';
+import { type DispatchEventMap, DispatchEvents } from '@postcommit/core';
 import { VirtualClock } from '@postcommit/store-memory';
 import { expect, test } from 'vitest';
 import { StoreTrouble } from '../../src/worker/store-trouble.js';
@@ -12,10 +12,10 @@ class ExactClock extends VirtualClock {
 
 test('reports whole milliseconds, for logs and health checks', async () => {
   const clock = new ExactClock();
-  const signals = new OutboxSignals();
-  const recovered: OutboxSignalMap['recovered'][] = [];
-  signals.on('recovered', (told) => recovered.push(told));
-  const trouble = new StoreTrouble(signals, clock, () => 0.123);
+  const events = new DispatchEvents();
+  const recovered: DispatchEventMap['recovered'][] = [];
+  events.on('recovered', (told) => recovered.push(told));
+  const trouble = new StoreTrouble(events, clock, () => 0.123);
   expect(Number.isInteger(trouble.failed(new Error('away')))).toBe(true);
   await clock.advance(9_007);
   trouble.answered();

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
+
+describe('DispatchEvents', () => {
+  let warnings: MockInstance<typeof process.emitWarning>;
+
+  beforeEach(() => {
+    warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  });
+
+  afterEach(() => {
+    warnings.mockRestore();
+  });
+
+  test('tells every listener of a signal, in the order in which they came, and no other', () => {
+    const events = new DispatchEvents();
+    const heard: unknown[] = [];
+    events.on('recovered', (told) => heard.push(['first', told]));
+    events.on('recovered', (told) => heard.push(['second', told]));
+    events.on('started', (told) => heard.push(['started', told]));
+    events.emit('recovered', { afterMs: 5 });
+    expect(heard).toEqual([
+      ['first', { afterMs: 5 }],
+      ['second', { afterMs: 5 }],
+    ]);
+  });
+
+  test('a signal that nobody listens to is told to nobody', () => {
+    const events = new DispatchEvents();
+    expect(() => events.emit('started', {})).not.toThrow();
+    expect(warnings).not.toHaveBeenCalled();
+  });
+
+  test('a listener that left hears nothing, also when it leaves twice', () => {
+    const events = new DispatchEvents();
+    const heard: string[] = [];
+    const leave = events.on('started', () => heard.push('one'));
+    events.on('started', () => heard.push('other'));
+    leave();
+    leave();
+    events.emit('started', {});
+    expect(heard).toEqual(['other']);
+  });
+
+  test('a listener that leaves while it is told does not keep it from the others', () => {
+    const events = new DispatchEvents();
+    const heard: string[] = [];
+    const leave = events.on('started', () => {
+      leave();
+      heard.push('one');
+    });
+    events.on('started', () => heard.push('other'));
+    events.emit('started', {});
+    events.emit('started', {});
+    expect(heard).toEqual(['one', 'other', 'other']);
+  });
+
+  test('knows whether somebody listens', () => {
+    const events = new DispatchEvents();
+    expect(events.hasListeners('dead')).toBe(false);
+    const leave = events.on('dead', () => {});
+    expect([events.hasListeners('dead'), events.hasListeners('failed')]).toEqual([true, false]);
+    leave();
+    expect(events.hasListeners('dead')).toBe(false);
+  });
+
+  const failures: Array<[string, () => unknown]> = [
+    [
+      'throws',
+      () => {
+        throw new Error('pager is away');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('pager is away'))],
+  ];
+
+  test.each(failures)(
+    'a listener that %s is told to listenerFailed, and harms no other',
+    async (_how, fail) => {
+      const events = new DispatchEvents();
+      const heard: unknown[] = [];
+      events.on('started', fail);
+      events.on('started', () => heard.push('other'));
+      events.on('listenerFailed', (told) => heard.push(told));
+      events.emit('started', {});
+      await Promise.resolve();
+      expect(heard).toHaveLength(2);
+      expect(heard).toContain('other');
+      expect(heard).toContainEqual({ signal: 'started', error: new Error('pager is away') });
+      expect(warnings).not.toHaveBeenCalled();
+    },
+  );
+
+  test.each(failures)('a listener that %s is a process warning where nobody listens', async (_how, fail) => {
+    const events = new DispatchEvents();
+    events.on('dead', fail);
+    events.emit('dead', { row: {} as never, error: 'no', reason: 'permanent' });
+    await Promise.resolve();
+    expect(warnings.mock.calls).toEqual([
+      ["a listener of the outbox signal 'dead' failed: pager is away", 'OutboxWarning'],
+    ]);
+  });
+
+  test.each(failures)('a listener of listenerFailed that %s is a warning, not a loop', async (_how, fail) => {
+    const events = new DispatchEvents();
+    const failed = vi.fn(fail);
+    events.on('started', () => {
+      throw new Error('first');
+    });
+    events.on('listenerFailed', failed);
+    events.emit('started', {});
+    await Promise.resolve();
+    expect(failed).toHaveBeenCalledTimes(1);
+    expect(warnings.mock.calls).toEqual([
+      ["a listener of the outbox signal 'listenerFailed' failed: pager is away", 'OutboxWarning'],
+    ]);
+  });
+
+  test('a listener that takes its time is not waited for', () => {
+    const events = new DispatchEvents();
+    const heard: string[] = [];
+    events.on('started', () => new Promise(() => {}));
+    events.on('started', () => heard.push('other'));
+    events.emit('started', {});
+    expect(heard).toEqual(['other']);
+  });
+});

@@ -1,0 +1,11 @@
+import type { ScheduleMetadata } from './schedule-spec.js';
+
+/** The payload of a scheduled row. */
+export interface ScheduleEnvelope {
+  readonly topic: OutboxTopic;
+  /** ISO 8601. The row's own `availableAt` moves on with each retry. */
+  readonly runAt: string;
+  readonly timezone: string;
+  readonly payload: unknown;
+  readonly metadata: ScheduleMetadata;
+}

@@ -1,0 +1,53 @@
+import { SchedulerEvents } from '@postcommit/scheduler';
+import { describe, expect, test } from 'vitest';
+import { recordWarnings } from './process-warnings.js';
+
+const tick = { job: 'sweep', scheduledAt: new Date('2026-01-01T00:00:00Z') };
+
+describe('SchedulerEvents', () => {
+  test('warns of what nobody listens to and nobody should miss', async () => {
+    const warnings = recordWarnings();
+    const events = new SchedulerEvents();
+    events.emit('failed', { ...tick, error: new Error('boom') });
+    events.emit('lockLost', { ...tick, error: new Error('the lock was lost') });
+    events.emit('abandoned', tick);
+    events.emit('skipped', { ...tick, reason: 'locked' });
+    events.emit('finished', { ...tick, durationMs: 1 });
+    expect(await warnings()).toEqual([
+      "scheduled job 'sweep', 2026-01-01T00:00:00.000Z: failed: boom",
+      "scheduled job 'sweep', 2026-01-01T00:00:00.000Z: the lock was lost",
+      "scheduled job 'sweep', 2026-01-01T00:00:00.000Z: still runs after the scheduler stopped",
+    ]);
+  });
+
+  test('does not warn of what somebody listens to, until he stops', async () => {
+    const warnings = recordWarnings();
+    const events = new SchedulerEvents();
+    const heard: unknown[] = [];
+    const stopListening = events.on('failed', ({ error }) => heard.push(error));
+    events.emit('failed', { ...tick, error: 'one' });
+    stopListening();
+    events.emit('failed', { ...tick, error: 'two' });
+    expect(heard).toEqual(['one']);
+    expect(await warnings()).toEqual([expect.stringContaining('failed: two')]);
+  });
+
+  test('a listener that fails becomes a warning and holds up nobody', async () => {
+    const warnings = recordWarnings();
+    const events = new SchedulerEvents();
+    const heard: string[] = [];
+    events.on('skipped', () => {
+      throw new Error('at once');
+    });
+    events.on('skipped', async () => {
+      throw new Error('later');
+    });
+    events.on('skipped', ({ reason }) => heard.push(reason));
+    events.emit('skipped', { ...tick, reason: 'running' });
+    expect(heard).toEqual(['running']);
+    expect(await warnings()).toEqual([
+      "a listener of the scheduler signal 'skipped' failed: at once",
+      "a listener of the scheduler signal 'skipped' failed: later",
+    ]);
+  });
+});

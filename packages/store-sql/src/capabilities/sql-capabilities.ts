@@ -1,0 +1,79 @@
+import {
+  JobLock,
+  type Lifecycle,
+  OutboxDiagnostics,
+  OutboxError,
+  OutboxSchema,
+  OutboxWakeup,
+  ProcessedMessages,
+  type Provider,
+  provideFactory,
+  type Token,
+} from '@postcommit/core';
+import { ClaimSessions } from '../claim/claim-sessions.js';
+import type { SqlTableOptions } from '../dialect.js';
+import { postgres } from '../postgres/dialect.js';
+import type { ListenClientLike } from '../postgres/listen/listen-client-like.js';
+import { PostgresWakeup } from '../postgres/listen/postgres-wakeup.js';
+import type { SqlExecutor } from '../sql-statement.js';
+import type { SqlOutboxStore, SqlOutboxStoreOptions } from '../store/sql-outbox-store.js';
+import { SqlDiagnostics } from './sql-diagnostics.js';
+import { SqlJobLock } from './sql-job-lock.js';
+import { SqlOutboxSchema } from './sql-outbox-schema.js';
+import { SqlProcessedMessages } from './sql-processed-messages.js';
+
+/** Where the tables are, and how to get there. */
+export interface SqlDatabase {
+  // biome-ignore lint/suspicious/noExplicitAny: the transactions of every driver.
+  readonly executor: SqlExecutor<any>;
+  readonly table: SqlTableOptions;
+  /** Those of the store, where its claims may run on the connection that listens. */
+  readonly claimSessions?: ClaimSessions;
+}
+
+/** How a module binds a token to what is made of its database: its own dependencies are its own affair. */
+export type BindToDatabase = <T>(token: Token<T>, make: (database: SqlDatabase) => T) => Provider<T>;
+
+/** A store module's options that decide whether workers listen. */
+export interface ListeningOptions extends Pick<SqlOutboxStoreOptions, 'wakeup' | 'clock'> {
+  readonly listenClient?: (() => ListenClientLike) | undefined;
+}
+
+/** What a store module binds beside its store; `OutboxWakeup` only where there is a client that can listen. */
+export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions = {}): Provider[] {
+  const { wakeup = true, listenClient, clock } = options;
+  const capabilities: Provider[] = [
+    provideFactory(ClaimSessions, [], () => new ClaimSessions()),
+    bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
+    bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
+    bind(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, table)),
+    bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
+  ];
+  if (!wakeup || !listenClient) return capabilities;
+  const listening = { listenClient, ...(clock && { clock }) };
+  return [
+    ...capabilities,
+    bind(OutboxWakeup, ({ executor, table, claimSessions }) => {
+      assertNotifies(table);
+      return new PostgresWakeup(executor, { ...table, ...listening, claimSessions });
+    }),
+  ];
+}
+
+function assertNotifies({ dialect = postgres }: SqlTableOptions): void {
+  if (dialect.notify) return;
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `listenClient is for PostgreSQL: ${dialect.name} can't wake workers, which poll there; leave it out`,
+  );
+}
+
+/** A resource that stops before the connection that the store runs on, if it is contributed after that. */
+export function wakeupLifecycle(store: SqlOutboxStore<never>): Lifecycle {
+  return {
+    name: 'outbox wake-up',
+    phase: 'resource',
+    start: () => {},
+    stop: () => store.flushWakeup(),
+  };
+}

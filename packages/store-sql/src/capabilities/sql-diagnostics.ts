@@ -1,0 +1,39 @@
+import { type DiagnosticLimits, OutboxDiagnostics, type SchemaProblem } from '@postcommit/core';
+import { isYoung } from '../claim/keyed-lock.js';
+import type { SqlDialect, SqlTableOptions } from '../dialect.js';
+import { postgres } from '../postgres/dialect.js';
+import type { SqlExecutor } from '../sql-statement.js';
+import { TableName } from '../table-name.js';
+
+/** Looks for what slows the outbox down from outside: transactions that stay open, and a lock that others hold. */
+export class SqlDiagnostics extends OutboxDiagnostics {
+  readonly #executor: SqlExecutor<never>;
+  readonly #dialect: SqlDialect;
+  readonly #table: TableName;
+
+  constructor(executor: SqlExecutor<never>, options: SqlTableOptions = {}) {
+    super();
+    this.#executor = executor;
+    this.#dialect = options.dialect ?? postgres;
+    this.#table = new TableName(options, this.#dialect.quote);
+  }
+
+  async find({ transactionAgeMs }: DiagnosticLimits): Promise<SchemaProblem[]> {
+    return [...(await this.#lockHolders()), ...(await this.#longTransactions(transactionAgeMs))];
+  }
+
+  async #lockHolders(): Promise<SchemaProblem[]> {
+    const statements = this.#dialect.keyedLock;
+    if (!statements) return [];
+    const holders = await this.#executor(statements.holders(this.#table));
+    return holders
+      .filter((holder) => !isYoung(holder))
+      .map((holder) => statements.problemOf(holder, this.#table));
+  }
+
+  async #longTransactions(ageMs: number): Promise<SchemaProblem[]> {
+    const statements = this.#dialect.longTransactions;
+    if (!statements) return [];
+    return (await this.#executor(statements.find(ageMs))).map(statements.problemOf);
+  }
+}

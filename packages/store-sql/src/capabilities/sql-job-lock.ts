@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { type HeldLock, JobLock } from '@postcommit/core';
+import type { LockStatements, SqlTableOptions } from '../dialect.js';
+import { postgres } from '../postgres/dialect.js';
+import type { SqlExecutor, SqlWork } from '../sql-statement.js';
+import { TableName } from '../table-name.js';
+
+/** A row per lock, taken and kept by the database's clock. The token is the fence: who lost a lock can't take it back. */
+export class SqlJobLock extends JobLock {
+  readonly #executor: SqlExecutor<never>;
+  readonly #statements: LockStatements;
+  readonly #table: TableName;
+
+  constructor(executor: SqlExecutor<never>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+    super();
+    this.#executor = executor;
+    this.#statements = dialect.locks;
+    this.#table = new TableName(options, dialect.quote);
+  }
+
+  async acquire(name: string, ttlMs: number): Promise<HeldLock | undefined> {
+    const token = randomUUID();
+    const { take, renew, release } = this.#statements;
+    if (!(await this.#isDone(take(this.#table, name, token, ttlMs)))) return undefined;
+    return {
+      renew: (nextTtlMs) => this.#isDone(renew(this.#table, name, token, nextTtlMs)),
+      release: async () => {
+        await this.#executor(release(this.#table, name, token));
+      },
+    };
+  }
+
+  async #isDone(work: SqlWork): Promise<boolean> {
+    return (await this.#executor(work)).length > 0;
+  }
+}

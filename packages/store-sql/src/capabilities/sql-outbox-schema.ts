@@ -1,0 +1,139 @@
+import { type AdoptionPlan, OutboxError, OutboxSchema, type SchemaProblem } from '@postcommit/core';
+import type { Comparison, Difference, ForeignTable, SchemaStatements, SqlTableOptions } from '../dialect.js';
+import { postgres } from '../postgres/dialect.js';
+import type { SqlExecutor, SqlSteps } from '../sql-statement.js';
+import { TableName } from '../table-name.js';
+import { FOREIGN_CURE } from './table-origin.js';
+
+/** More than it takes: what a round fixes may reveal what else is to fix. */
+const MAX_ROUNDS = 5;
+
+/**
+ * The outbox's tables on a SQL database. What `ensure` does is what `check` finds: each difference carries the
+ * statements that fix it, so a new table and one of an older version take the same way. A table that is not ours is
+ * left alone until somebody adopts it.
+ */
+export class SqlOutboxSchema extends OutboxSchema {
+  readonly #executor: SqlExecutor<never>;
+  readonly #statements: SchemaStatements;
+  readonly #table: TableName;
+
+  constructor(executor: SqlExecutor<never>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+    super();
+    this.#executor = executor;
+    this.#statements = dialect.schema;
+    this.#table = new TableName(options, dialect.quote);
+  }
+
+  print(): string {
+    return `-- ${this.#statements.title}\n${joined(this.#statements.create(this.#table))}\n`;
+  }
+
+  async ensure(): Promise<void> {
+    await this.#executor(() => this.#inTurn(() => this.#fix()));
+  }
+
+  async check(): Promise<SchemaProblem[]> {
+    const { foreign, differences } = await this.#compare();
+    return foreign ? [foreignProblem(foreign)] : differences.map(toProblem);
+  }
+
+  override async planAdoption(): Promise<AdoptionPlan | undefined> {
+    const { foreign } = await this.#compare();
+    if (!foreign) return undefined;
+    const { problem, obstacles, adoption: statements } = foreign;
+    const { isAtomic } = this.#statements;
+    return { problem, rows: await this.#countRows(foreign), statements, isAtomic, obstacles };
+  }
+
+  override async adopt(): Promise<void> {
+    await this.#executor(() => this.#inTurn(() => this.#adopt()));
+  }
+
+  async #compare(): Promise<Comparison> {
+    let found: Comparison = { differences: [] };
+    const { compare } = this.#statements;
+    const table = this.#table;
+    await this.#executor(function* () {
+      found = yield* compare(table);
+      return [];
+    });
+    return found;
+  }
+
+  /** Only where it can be adopted: otherwise it need not even be a table. */
+  async #countRows({ obstacles }: ForeignTable): Promise<number> {
+    if (obstacles.length > 0) return 0;
+    const [record] = await this.#executor({
+      text: `select count(*) as total from ${this.#table}`,
+      values: [],
+    });
+    return Number(record?.total ?? 0);
+  }
+
+  /** After the lock: doing another instance's work again could convert a time twice. */
+  *#inTurn(work: () => SqlSteps): SqlSteps {
+    const { lock, unlock } = this.#statements;
+    yield lock(this.#table);
+    try {
+      return yield* work();
+    } finally {
+      if (unlock) yield unlock(this.#table);
+    }
+  }
+
+  *#fix(): SqlSteps {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const { foreign, differences } = yield* this.#statements.compare(this.#table);
+      if (foreign) throw new OutboxError('FOREIGN_TABLE', `${foreign.problem}: ${FOREIGN_CURE}`);
+      const fixable = differences.filter(({ isByHand }) => !isByHand);
+      if (fixable.length === 0) return this.#refuse(differences);
+      for (const { statements } of fixable) yield* run(statements);
+    }
+    const { differences } = yield* this.#statements.compare(this.#table);
+    return this.#refuse(differences);
+  }
+
+  *#adopt(): SqlSteps {
+    const { foreign } = yield* this.#statements.compare(this.#table);
+    if (!foreign) return [];
+    const { problem, obstacles, adoption, restore = [] } = foreign;
+    if (obstacles.length > 0) {
+      throw new OutboxError('FOREIGN_TABLE', `${problem}, and can't be adopted: ${obstacles.join('; ')}`);
+    }
+    try {
+      yield* run(adoption);
+    } finally {
+      // Only where statements still run after a failure: PostgreSQL has none to restore.
+      yield* run(restore);
+    }
+    return yield* this.#fix();
+  }
+
+  #refuse(differences: readonly Difference[]): never[] {
+    const left = differences.filter(({ level }) => level === 'required');
+    if (left.length === 0) return [];
+    const list = left.map(({ problem }) => problem).join('; ');
+    throw new OutboxError(
+      'SCHEMA_OUTDATED',
+      `the table ${this.#table} could not be brought up to date: ${list}. 'outbox:doctor' prints what to do`,
+    );
+  }
+}
+
+function* run(statements: readonly string[]): SqlSteps {
+  for (const text of statements) yield { text, values: [] };
+  return [];
+}
+
+function toProblem({ level, problem, statements }: Difference): SchemaProblem {
+  return { level, problem, fix: joined(statements) };
+}
+
+function foreignProblem({ problem }: ForeignTable): SchemaProblem {
+  return { level: 'required', code: 'FOREIGN_TABLE', problem, fix: `-- ${FOREIGN_CURE}` };
+}
+
+function joined(statements: readonly string[]): string {
+  return statements.map((statement) => `${statement};`).join('\n');
+}

@@ -1,0 +1,34 @@
+import { ProcessedMessages } from '@postcommit/core';
+import type { ProcessedStatements, SqlTableOptions } from '../dialect.js';
+import { postgres } from '../postgres/dialect.js';
+import type { SqlExecutor } from '../sql-statement.js';
+import { inPages } from '../store/in-pages.js';
+import { TableName } from '../table-name.js';
+
+/**
+ * Remembers what was processed, in the consumer's own transaction. Of two consumers at once the second waits for
+ * the first: if that commits, it skips; if that rolls back, it runs.
+ */
+export class SqlProcessedMessages<Tx> extends ProcessedMessages<Tx> {
+  readonly #executor: SqlExecutor<Tx>;
+  readonly #statements: ProcessedStatements;
+  readonly #table: TableName;
+
+  constructor(executor: SqlExecutor<Tx>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+    super();
+    this.#executor = executor;
+    this.#statements = dialect.processed;
+    this.#table = new TableName(options, dialect.quote);
+  }
+
+  async processOnce(tx: Tx, consumer: string, rowId: string, handler: () => Promise<void>): Promise<boolean> {
+    const first = await this.#executor(this.#statements.remember(this.#table, consumer, rowId), tx);
+    if (first.length === 0) return false;
+    await handler();
+    return true;
+  }
+
+  purge({ ageMs }: { readonly ageMs: number }): Promise<number> {
+    return inPages((pageSize) => this.#executor(this.#statements.purgePage(this.#table, ageMs, pageSize)));
+  }
+}

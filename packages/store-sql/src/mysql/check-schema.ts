@@ -1,0 +1,251 @@
+import { SIDE_TABLES, statementsOf } from '../capabilities/table-origin.js';
+import type { Comparison, Difference } from '../dialect.js';
+import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
+import {
+  CHECKS,
+  COLUMNS,
+  type ColumnSpec,
+  checkDefinition,
+  columnDefinition,
+  createStatements,
+  DUE_TIME,
+  EXACT_COLLATIONS,
+  INDEXES,
+  type IndexSpec,
+  indexDefinition,
+  markTable,
+  SEQ,
+  schemaTitle,
+  sideTables,
+} from './schema.js';
+
+/** Compares the catalog with what the store needs. */
+export function* compare(table: TableName): SqlSteps<Comparison> {
+  return comparison(table, {
+    tables: yield describeTables(table),
+    columns: yield describeColumns(table),
+    indexes: yield describeIndexes(table),
+    constraints: yield describeConstraints(table),
+  });
+}
+
+function comparison(table: TableName, catalog: Catalog): Comparison {
+  const own = catalog.tables.find(({ name }) => name === table.table);
+  const foreignSides = findForeignSides(table, catalog);
+  if (!own) {
+    if (foreignSides) return { foreign: foreignSides, differences: [] };
+    return { differences: [required(`table ${table} does not exist`, createStatements(table))] };
+  }
+  const columns = columnsOf(catalog, table.table);
+  const changes = columnDifferences(table, own, columns, catalog.indexes);
+  const others = otherDifferences(table, catalog);
+  if (!isOurs(own, columns)) {
+    const statements = { columns: statementsOf(changes), others: statementsOf(others) };
+    return { foreign: foreignTable(table, catalog, statements), differences: [] };
+  }
+  if (foreignSides) return { foreign: foreignSides, differences: [] };
+  return { differences: [...markDifference(table, own), ...changes, ...others] };
+}
+
+/** First: an upgrade that is cut short must leave a table that is known as ours. */
+function markDifference(table: TableName, { comment }: SqlRecord): Difference[] {
+  if (comment === schemaTitle()) return [];
+  const problem = `comment of table ${table}, which marks the version, is not '${schemaTitle()}'`;
+  return [{ level: 'tuning', problem, statements: [markTable(table)] }];
+}
+
+function columnDifferences(
+  table: TableName,
+  own: SqlRecord,
+  columns: readonly SqlRecord[],
+  indexes: readonly SqlRecord[],
+): Difference[] {
+  return [
+    ...engineDifference(table, own),
+    ...COLUMNS.flatMap((spec) => columnDifference(table, spec, columns)),
+    ...seqDifference(table, columns, indexes),
+  ];
+}
+
+function otherDifferences(table: TableName, { tables, indexes, constraints }: Catalog): Difference[] {
+  return [
+    ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
+    ...checkDifferences(table, constraints),
+    ...(tables.length < 3
+      ? [required(`table ${table}_locks or ${table}_processed is missing`, sideTables(table))]
+      : []),
+  ];
+}
+
+/** Named by us: the catalog's own names come in capitals here and in small letters there. */
+function describeTables(table: TableName): SqlStatement {
+  return {
+    text: `
+      select table_name as name, table_type as kind, engine as engine, table_comment as comment
+      from information_schema.tables
+      where table_schema = coalesce(?, database()) and table_name in (?, ?, ?)`,
+    values: [table.schema ?? null, ...allTables(table)],
+  };
+}
+
+function describeColumns(table: TableName): SqlStatement {
+  return {
+    text: `
+      select table_name as table_of, column_name as name, column_type as type, is_nullable as nullable,
+        collation_name as collation, column_default as value, extra as extra, generation_expression as expression,
+        version() like '%MariaDB%' as on_mariadb
+      from information_schema.columns
+      where table_schema = coalesce(?, database()) and table_name in (?, ?, ?)`,
+    values: [table.schema ?? null, ...allTables(table)],
+  };
+}
+
+function allTables({ table }: TableName): string[] {
+  return ['', ...SIDE_TABLES].map((suffix) => `${table}${suffix}`);
+}
+
+function describeIndexes(table: TableName): SqlStatement {
+  return {
+    text: `
+      select index_name as name, min(non_unique) as non_unique,
+        group_concat(column_name order by seq_in_index) as columns
+      from information_schema.statistics
+      where table_schema = coalesce(?, database()) and table_name = ?
+      group by index_name`,
+    values: [table.schema ?? null, table.table],
+  };
+}
+
+/** Foreign keys in both directions. */
+function describeConstraints(table: TableName): SqlStatement {
+  const place = [table.schema ?? null, table.table];
+  return {
+    text: `
+      select constraint_name as name
+      from information_schema.table_constraints
+      where table_schema = coalesce(?, database()) and table_name = ? and constraint_type in ('CHECK', 'FOREIGN KEY')
+      union
+      select constraint_name as name
+      from information_schema.key_column_usage
+      where referenced_table_schema = coalesce(?, database()) and referenced_table_name = ?`,
+    values: [...place, ...place],
+  };
+}
+
+function engineDifference(table: TableName, { engine }: SqlRecord): Difference[] {
+  if (String(engine).toLowerCase() === 'innodb') return [];
+  return [
+    required(`table ${table} is stored by ${String(engine)}, which has no transactions`, [
+      `alter table ${table} engine = InnoDB`,
+    ]),
+  ];
+}
+
+function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly SqlRecord[]): Difference[] {
+  const column = columns.find(({ name }) => name === spec.name);
+  if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
+  const problem = columnProblem(spec, column);
+  const modify = `alter table ${table} modify ${columnDefinition(spec)}`;
+  if (problem === undefined) return refusesDefault(spec, column) ? [tuning(refusal(spec), [modify])] : [];
+  const isZoned = String(column.type).startsWith('timestamp');
+  return [required(`column ${spec.name} ${problem}`, isZoned ? inUtc(modify) : [modify])];
+}
+
+/** A TIMESTAMP is converted as the session sees it. */
+function inUtc(statement: string): string[] {
+  return ["set time_zone = '+00:00'", statement, 'set time_zone = default'];
+}
+
+function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined {
+  const type = bareType(String(column.type));
+  if (type !== spec.type) return `is ${type}, not ${spec.type}`;
+  if (spec.isExact && !EXACT_COLLATIONS.includes(String(column.collation))) {
+    return `is compared by ${String(column.collation)}, which takes different texts for the same`;
+  }
+  if (spec.generated && !/generated/i.test(String(column.extra))) return 'is not generated';
+  if (spec.notNull && column.nullable === 'YES') return 'may be null';
+  if (spec.default && column.value === null) return 'has no default';
+  return undefined;
+}
+
+/** As version 1 was first made: harmless on MariaDB, which evaluates all defaults first. */
+function refusesDefault(spec: ColumnSpec, column: SqlRecord): boolean {
+  const isDueTime = spec.generated?.includes(DUE_TIME) ?? false;
+  return isDueTime && Number(column.on_mariadb) === 0 && !/greatest/i.test(String(column.expression));
+}
+
+function refusal({ name }: ColumnSpec): string {
+  return `column ${name} makes MySQL refuse an insert without available_at`;
+}
+
+/** Whole numbers come with a display width from one server and without from the other. */
+function bareType(type: string): string {
+  return type.toLowerCase().replace(/^(int|bigint)\(\d+\)/, '$1');
+}
+
+/** Filled before it is not null any more. */
+function addColumn(table: TableName, spec: ColumnSpec): string[] {
+  const add = `alter table ${table} add column ${columnDefinition(spec)}`;
+  if (spec.backfill === undefined) return [add];
+  const { notNull, ...nullable } = spec;
+  return [
+    `alter table ${table} add column ${columnDefinition(nullable)}`,
+    `update ${table} set \`${spec.name}\` = ${spec.backfill}`,
+    ...(notNull ? [`alter table ${table} modify ${columnDefinition(spec)}`] : []),
+  ];
+}
+
+/** The server gives rows that are there already their numbers in the order of the old primary key. */
+function seqDifference(
+  table: TableName,
+  columns: readonly SqlRecord[],
+  indexes: readonly SqlRecord[],
+): Difference[] {
+  const primary = indexes.find(({ name }) => name === 'PRIMARY');
+  const column = columns.find(({ name }) => name === 'seq');
+  const counts = /auto_increment/i.test(String(column?.extra));
+  if (column && counts && primary?.columns === 'seq') return [];
+  const steps = [
+    ...(primary ? ['drop primary key'] : []),
+    `${column ? 'modify' : 'add column'} ${SEQ}`,
+    'add primary key (`seq`)',
+  ];
+  return [
+    required('column seq is not a primary key that counts by itself', [
+      `alter table ${table} ${steps.join(', ')}`,
+    ]),
+  ];
+}
+
+function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly SqlRecord[]): Difference[] {
+  const name = `${table.table}${spec.suffix}`;
+  const index = indexes.find((each) => each.name === name);
+  const isUnique = Number(index?.non_unique) === 0;
+  if (index && String(index.columns) === spec.columns.join() && (!spec.unique || isUnique)) return [];
+  const drop = index ? `drop index ${table.part(spec.suffix)}, ` : '';
+  const what = index ? 'has other columns' : 'is missing';
+  return [
+    required(`index ${name} on (${spec.columns.join(', ')}) ${what}`, [
+      `alter table ${table} ${drop}add ${indexDefinition(table, spec)}`,
+    ]),
+  ];
+}
+
+function checkDifferences(table: TableName, checks: readonly SqlRecord[]): Difference[] {
+  return CHECKS.filter((check) => !checks.some(({ name }) => name === `${table.table}${check.suffix}`)).map(
+    (check) =>
+      required(`constraint ${table.table}${check.suffix} is missing: ${check.condition}`, [
+        `alter table ${table} add ${checkDefinition(table, check)}`,
+      ]),
+  );
+}
+
+function required(problem: string, statements: readonly string[]): Difference {
+  return { level: 'required', problem, statements };
+}
+
+function tuning(problem: string, statements: readonly string[]): Difference {
+  return { level: 'tuning', problem, statements };
+}

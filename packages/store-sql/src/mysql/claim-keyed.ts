@@ -1,0 +1,152 @@
+import { shareOf, windowSeen } from '../claim/key-share.js';
+import { type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
+import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { aloneIfOrphaned, isTrue, lockRows, setClaim, withFirst } from './claim.js';
+import { byIndex, epochMicroseconds, fromEpochMicroseconds, inOrder, list, NOW } from './columns.js';
+import { isLockTimeout } from './faults.js';
+
+/** Keys that are looked up in one statement. */
+const KEYS_PER_LOOK = 100;
+/** Among the locks of jobs. */
+const LOCK_NAME = 'postcommit: keyed claims';
+
+/**
+ * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim: that is a rule
+ * about other rows than the ones we lock, so it must be read after every earlier keyed claim has committed. Hence a
+ * row that all of them lock first; in READ COMMITTED each statement after it sees what was committed before.
+ */
+export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
+  return function* () {
+    yield* lockKeyedClaims(table, claim.lockWaitMs);
+    const window = yield dueWindow(table, claim);
+    const seen = windowSeen(window);
+    const rows = yield* lockFreeKeys(table, claim, window);
+    if (rows.length === 0) return [{ id: null, ...seen }];
+    yield setClaim(table, claim, rows, true);
+    return withFirst(rows, seen);
+  };
+}
+
+/** Who may lock the row has a grant on the table; even so nobody waits for it without a bound. */
+function* lockKeyedClaims(table: TableName, waitMs: number): SqlSteps {
+  try {
+    const isLocked = yield lockRow(table, waitMs);
+    return isLocked.length === 0 ? yield makeLock(table) : isLocked;
+  } catch (error) {
+    throw isLockTimeout(error) ? new KeyedLockTimeout(error) : error;
+  }
+}
+
+/** MySQL knows no bound but that of the server, 50 s by default; MariaDB reads the comment. */
+function lockRow(table: TableName, waitMs: number): SqlStatement {
+  const wait = waitMs < 1_000 ? 'nowait' : `/*M! wait ${Math.round(waitMs / 1_000)} */`;
+  return {
+    text: `select name from ${table.quoted('_locks')} where name = ? for update ${wait}`,
+    values: [LOCK_NAME],
+  };
+}
+
+/** Only the first time. It locks the row, too, and so does whoever comes second. */
+function makeLock(table: TableName): SqlStatement {
+  return {
+    text: `
+      insert into ${table.quoted('_locks')} (name, token, locked_until)
+      values (?, '', ${NOW})
+      on duplicate key update name = name`,
+    values: [LOCK_NAME],
+  };
+}
+
+function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatement {
+  const start = fromEpochMicroseconds('?');
+  const isBehind = after ? ` and keyed_due_at >= ${start} and (keyed_due_at > ${start} or seq > ?)` : '';
+  return {
+    text: `
+      select \`key\`, ${epochMicroseconds('keyed_due_at')} as available_at, cast(seq as char) as seq
+      from ${byIndex(table, '_keyed_due')}
+      where keyed_due_at <= ${NOW} and (claimed_until is null or claimed_until <= ${NOW})${isBehind}
+      order by ${inOrder(table, 'keyed_due_at', 'seq')}
+      limit ?`,
+    values: [...(after ? [after.availableAt, after.availableAt, after.seq] : []), window],
+  };
+}
+
+/**
+ * Of each free key its oldest rows, as far as they are due without a gap. Rows that somebody else has locked (an
+ * operator who requeues, a late settle) are passed over, and with them all rows of their key behind them.
+ */
+function* lockFreeKeys(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps {
+  const keys = [...new Set(window.map(({ key }) => String(key)))];
+  if (keys.length === 0) return [];
+  const busy = new Set((yield busyKeys(table, keys)).map(({ claimed_key }) => claimed_key));
+  const free = keys.filter((key) => !busy.has(key));
+  const prefixes = yield* duePrefixes(table, claim, free, shareOf(claim, keys.length));
+  if (prefixes.length === 0) return [];
+  const locked = new Map((yield lockRows(table, prefixes, claim)).map((row) => [Number(row.seq), row]));
+  return aloneIfOrphaned(unbroken(prefixes, locked));
+}
+
+/** `claimed_key` repeats the key on claimed rows only: live claims are found without reading the key's backlog. */
+function busyKeys(table: TableName, keys: readonly string[]): SqlStatement {
+  return {
+    text: `
+      select distinct claimed_key
+      from ${byIndex(table, '_claimed_key')}
+      where claimed_key in (${list(keys)}) and claimed_until > ${NOW}`,
+    values: [...keys],
+  };
+}
+
+/** Key by key, in the order in which they fell due, until there are enough. */
+function* duePrefixes(table: TableName, claim: KeyedClaim, keys: readonly string[], share: number): SqlSteps {
+  const prefixes: SqlRecord[] = [];
+  for (let start = 0; start < keys.length && prefixes.length < claim.limit; start += KEYS_PER_LOOK) {
+    const looked = keys.slice(start, start + KEYS_PER_LOOK);
+    const byKey = groupedByKey(yield oldestRows(table, looked, share));
+    for (const key of looked) prefixes.push(...claimablePrefix(byKey.get(key) ?? [], claim.mayRetake));
+  }
+  return prefixes.slice(0, claim.limit);
+}
+
+/** A limit for each key: this costs what it gives, however many rows wait behind them. */
+function oldestRows(table: TableName, keys: readonly string[], share: number): SqlStatement {
+  const oldest = `
+      (select \`key\`, seq + 0e0 as seq, available_at <= ${NOW} as is_due, claimed_until is not null as orphaned
+      from ${byIndex(table, '_keyed')}
+      where pending_key = ?
+      order by ${inOrder(table, 'seq')}
+      limit ${share})`;
+  return { text: keys.map(() => oldest).join(' union all '), values: [...keys] };
+}
+
+function groupedByKey(rows: readonly SqlRecord[]): Map<string, SqlRecord[]> {
+  const byKey = new Map<string, SqlRecord[]>();
+  for (const row of [...rows].sort((a, b) => Number(a.seq) - Number(b.seq))) {
+    const key = String(row.key);
+    const group = byKey.get(key);
+    if (group) group.push(row);
+    else byKey.set(key, [row]);
+  }
+  return byKey;
+}
+
+/** Up to the first row that is not due. One with an expired claim can only be the first. */
+function claimablePrefix(rows: readonly SqlRecord[], mayRetake: boolean): readonly SqlRecord[] {
+  const end = rows.findIndex(
+    ({ is_due, orphaned }, position) => !isTrue(is_due) || (isTrue(orphaned) && (position > 0 || !mayRetake)),
+  );
+  const due = end < 0 ? rows : rows.slice(0, end);
+  return isTrue(due[0]?.orphaned) ? due.slice(0, 1) : due;
+}
+
+function unbroken(rows: readonly SqlRecord[], locked: ReadonlyMap<number, SqlRecord>): readonly SqlRecord[] {
+  const broken = new Set<unknown>();
+  const taken: SqlRecord[] = [];
+  for (const { key, seq } of rows) {
+    const row = locked.get(Number(seq));
+    if (!row) broken.add(key);
+    else if (!broken.has(key)) taken.push(row);
+  }
+  return taken;
+}

@@ -1,0 +1,20 @@
+import type { DatabaseFault } from '../dialect.js';
+import { codesOf } from '../store/driver-errors.js';
+
+/** Not by SQLSTATE: a duplicate shares its own with every other constraint. */
+const FAULTS: Readonly<Record<string, DatabaseFault>> = {
+  ER_DUP_ENTRY: 'duplicate',
+  ER_NO_SUCH_TABLE: 'no table',
+  ER_BAD_FIELD_ERROR: 'no column',
+  ER_KEY_DOES_NOT_EXITS: 'no index',
+};
+
+export function faultOf(error: unknown): DatabaseFault | undefined {
+  const code = codesOf(error).find((each) => Object.hasOwn(FAULTS, each));
+  return code === undefined ? undefined : FAULTS[code];
+}
+
+/** MariaDB has one code for both. */
+export function isLockTimeout(error: unknown): boolean {
+  return codesOf(error).some((code) => code === 'ER_LOCK_WAIT_TIMEOUT' || code === 'ER_LOCK_NOWAIT');
+}

@@ -1,0 +1,185 @@
+import { MARK } from '../capabilities/table-origin.js';
+import type { SqlStatement } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { NOW, PENDING } from './columns.js';
+
+/** Raised when the table below changes; `docs/operations/schema.md` tells what each version brought. */
+const SCHEMA_VERSION = 1;
+
+export interface ColumnSpec {
+  readonly name: string;
+  /** As the catalog gives it, without the display width of whole numbers. */
+  readonly type: string;
+  /** Texts that are compared: 'A' is not 'a', and 'a ' is not 'a'. */
+  readonly isExact?: boolean;
+  readonly notNull?: boolean;
+  readonly default?: string;
+  /** How rows of an older or adopted table are filled. Default: by `default`, or null. */
+  readonly backfill?: string;
+  readonly generated?: string;
+}
+
+/** By the server's UTC clock: a TIMESTAMP would follow the zone of the session. */
+const TIME = 'datetime(6)';
+
+/**
+ * MySQL computes generated columns twice: before it evaluates a default that is an expression, and again after it.
+ * The first time `available_at` is still the zero date, which MySQL refuses to store.
+ */
+export const DUE_TIME = "greatest(available_at, timestamp'1000-01-01 00:00:00')";
+
+export const COLUMNS: readonly ColumnSpec[] = [
+  { name: 'id', type: 'varchar(36)', isExact: true, notNull: true, backfill: 'uuid()' },
+  { name: 'topic', type: 'varchar(255)', isExact: true, notNull: true, backfill: "'adopted'" },
+  { name: 'payload', type: 'longtext' },
+  { name: 'key', type: 'varchar(255)', isExact: true },
+  { name: 'headers', type: 'longtext' },
+  { name: 'created_at', type: TIME, notNull: true, default: `(${NOW})` },
+  { name: 'available_at', type: TIME, notNull: true, default: `(${NOW})`, backfill: 'created_at' },
+  { name: 'dispatched_at', type: TIME },
+  { name: 'dead_at', type: TIME },
+  { name: 'dead_reason', type: 'varchar(20)' },
+  { name: 'attempts', type: 'int', notNull: true, default: '0' },
+  { name: 'retakes', type: 'int', notNull: true, default: '0' },
+  { name: 'last_error', type: 'mediumtext' },
+  { name: 'claim_token', type: 'varchar(36)' },
+  { name: 'claimed_at', type: TIME },
+  { name: 'claimed_until', type: TIME, backfill: 'claimed_at + interval 5 minute' },
+  { name: 'claimed_key', type: 'varchar(255)', isExact: true },
+  { name: 'max_attempts', type: 'int' },
+  { name: 'backoff', type: 'longtext' },
+  // In place of partial indexes, which the server has not: null, and so out of the way, on all other rows.
+  { name: 'due_at', type: TIME, generated: `case when ${PENDING} and \`key\` is null then ${DUE_TIME} end` },
+  {
+    name: 'keyed_due_at',
+    type: TIME,
+    generated: `case when ${PENDING} and \`key\` is not null then ${DUE_TIME} end`,
+  },
+  {
+    name: 'pending_key',
+    type: 'varchar(255)',
+    isExact: true,
+    generated: `case when ${PENDING} then \`key\` end`,
+  },
+];
+
+export interface IndexSpec {
+  readonly suffix: string;
+  readonly columns: readonly string[];
+  readonly unique?: boolean;
+}
+
+export const INDEXES: readonly IndexSpec[] = [
+  { suffix: '_id', columns: ['id'], unique: true },
+  { suffix: '_due', columns: ['due_at', 'seq'] },
+  { suffix: '_keyed_due', columns: ['keyed_due_at', 'seq'] },
+  { suffix: '_keyed', columns: ['pending_key', 'seq'] },
+  { suffix: '_claimed_key', columns: ['claimed_key'] },
+  { suffix: '_dispatched', columns: ['dispatched_at'] },
+  { suffix: '_dead', columns: ['dead_at'] },
+];
+
+export interface CheckSpec {
+  readonly suffix: string;
+  readonly condition: string;
+}
+
+export const CHECKS: readonly CheckSpec[] = [
+  {
+    suffix: '_claim_check',
+    condition:
+      '(claim_token is null) = (claimed_at is null) and (claim_token is null) = (claimed_until is null)',
+  },
+  { suffix: '_state_check', condition: 'dispatched_at is null or dead_at is null' },
+];
+
+/** Rows lie in the order of `seq`, which is the order in which they came. */
+export const SEQ = '`seq` bigint not null auto_increment';
+
+/** A binary collation for all texts; its older form, which both servers know, ignores spaces at the end. */
+const TABLE_OPTIONS = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin';
+/** The two servers name the exact one differently; each reads only its own comment. */
+const EXACT = 'character set utf8mb4 /*!80000 collate utf8mb4_0900_bin */ /*M! collate utf8mb4_nopad_bin */';
+export const EXACT_COLLATIONS = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin'];
+
+/** Every statement does nothing when its work is done already. */
+export function createStatements(table: TableName): string[] {
+  const lines = [
+    SEQ,
+    ...COLUMNS.map(columnDefinition),
+    'primary key (`seq`)',
+    ...INDEXES.map((index) => indexDefinition(table, index)),
+    ...CHECKS.map((check) => checkDefinition(table, check)),
+  ];
+  return [
+    `create table if not exists ${table} (\n  ${lines.join(',\n  ')}\n) ${TABLE_OPTIONS} comment '${schemaTitle()}'`,
+    ...sideTables(table),
+  ];
+}
+
+export function columnDefinition(spec: ColumnSpec): string {
+  const { name, type, isExact, notNull, default: value, generated } = spec;
+  return [
+    `\`${name}\` ${type}`,
+    isExact && EXACT,
+    generated && `generated always as (${generated}) stored`,
+    notNull && 'not null',
+    value && `default ${value}`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+export function indexDefinition(table: TableName, { suffix, columns, unique }: IndexSpec): string {
+  return `${unique ? 'unique key' : 'key'} ${table.part(suffix)} (${columns.map((name) => `\`${name}\``).join(', ')})`;
+}
+
+export function checkDefinition(table: TableName, { suffix, condition }: CheckSpec): string {
+  return `constraint ${table.part(suffix)} check (${condition})`;
+}
+
+export function schemaTitle(): string {
+  return `${MARK}, schema version ${SCHEMA_VERSION}`;
+}
+
+export function markTable(table: TableName): string {
+  return `alter table ${table} comment = '${schemaTitle()}'`;
+}
+
+/** Locks of jobs, and what consumers have processed. */
+export function sideTables(table: TableName): string[] {
+  return [
+    `create table if not exists ${table.quoted('_locks')} (
+  \`name\` varchar(255) ${EXACT} not null,
+  \`token\` varchar(36) not null,
+  \`locked_until\` ${TIME} not null,
+  primary key (\`name\`)
+) ${TABLE_OPTIONS}`,
+    `create table if not exists ${table.quoted('_processed')} (
+  \`consumer\` varchar(255) ${EXACT} not null,
+  \`row_id\` varchar(36) ${EXACT} not null,
+  \`processed_at\` ${TIME} not null default (${NOW}),
+  primary key (\`consumer\`, \`row_id\`),
+  key ${table.part('_processed_at')} (\`processed_at\`)
+) ${TABLE_OPTIONS}`,
+  ];
+}
+
+/** Longer than a change of a large table takes. */
+const TURN_SECONDS = 86_400;
+
+/** Held by the session, since a change of a table ends the transaction. */
+export function lockSchema(table: TableName): SqlStatement {
+  return { text: `select get_lock(${LOCK_NAME}, ${TURN_SECONDS})`, values: lockValues(table) };
+}
+
+export function unlockSchema(table: TableName): SqlStatement {
+  return { text: `select release_lock(${LOCK_NAME})`, values: lockValues(table) };
+}
+
+/** Unique on the whole server, in at most 64 characters. MySQL 9.7 keeps `sha1` and `md5` in an optional component. */
+const LOCK_NAME = "concat('postcommit_', left(sha2(concat(coalesce(?, database()), '.', ?), 256), 40))";
+
+function lockValues({ schema, table }: TableName): unknown[] {
+  return [schema ?? null, table];
+}

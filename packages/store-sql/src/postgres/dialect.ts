@@ -1,0 +1,46 @@
+import type { SqlDialect } from '../dialect.js';
+import { compare } from './check-schema.js';
+import { claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { claimKeyed } from './claim-keyed.js';
+import { faultOf } from './faults.js';
+import { findExisting, insert } from './insert.js';
+import { backlog, count, peek } from './inspect.js';
+import { keyedLock } from './keyed-lock.js';
+import { notify } from './listen/notify.js';
+import { locks } from './locks.js';
+import { findLongTransactions, longTransactionProblem } from './long-transactions.js';
+import { discard, purgePage, requeue, requeueWhere } from './operate.js';
+import { processed } from './processed.js';
+import { createStatements, lockSchema, schemaTitle } from './schema.js';
+import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
+
+/** PostgreSQL; tested on 15 and 18. */
+export const postgres = {
+  name: 'postgres',
+  begin: ['begin isolation level read committed'],
+  quote: '"',
+  locks,
+  processed,
+  schema: { title: schemaTitle(), create: createStatements, compare, isAtomic: true, lock: lockSchema },
+  keyedLock,
+  longTransactions: { find: findLongTransactions, problemOf: longTransactionProblem },
+  faultOf,
+  insert,
+  notify,
+  findExisting,
+  claimUnkeyed,
+  claimKeyed,
+  releaseToken,
+  settleDispatched,
+  settleUnpublished,
+  findReceipts,
+  extendClaim,
+  count,
+  backlog,
+  peek,
+  requeue,
+  requeueWhere,
+  discard,
+  cancel,
+  purgePage,
+} satisfies SqlDialect;

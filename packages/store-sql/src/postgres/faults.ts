@@ -1,0 +1,12 @@
+import type { DatabaseFault } from '../dialect.js';
+import { sqlState } from '../store/driver-errors.js';
+
+const FAULTS: Readonly<Record<string, DatabaseFault>> = {
+  '23505': 'duplicate',
+  '42P01': 'no table',
+  '42703': 'no column',
+};
+
+export function faultOf(error: unknown): DatabaseFault | undefined {
+  return FAULTS[sqlState(error) ?? ''];
+}

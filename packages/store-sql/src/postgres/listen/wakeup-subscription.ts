@@ -1,0 +1,125 @@
+import { backoffDelayMs, type Clock, OutboxError, type WakeupListener } from '@postcommit/core';
+import type { ClaimSessions } from '../../claim/claim-sessions.js';
+import type { SqlExecutor } from '../../sql-statement.js';
+import type { TableName } from '../../table-name.js';
+import type { ListenClientLike } from './listen-client-like.js';
+import { ListeningConnection } from './listener-connection.js';
+import { notifyProbe } from './notify.js';
+import { PreparedClaims } from './prepared-claims.js';
+
+/** From half a second to half a minute; the jitter keeps a hundred workers from coming back together. */
+const RECONNECT = { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000, jitter: 'equal' } as const;
+
+export interface SubscriptionSource {
+  readonly executor: SqlExecutor<never>;
+  readonly listenClient: () => ListenClientLike;
+  readonly table: TableName;
+  readonly clock: Clock;
+  /** Who may claim on the connection. */
+  readonly claimSessions: ClaimSessions | undefined;
+}
+
+/** Why listening ended, and whether to try again. */
+interface Failure {
+  readonly error: unknown;
+  readonly willRetry: boolean;
+}
+
+/** One listener and its connection, which is replaced as often as it is lost. */
+export class WakeupSubscription {
+  readonly #source: SubscriptionSource;
+  readonly #listener: WakeupListener;
+  readonly #ended: Promise<void>;
+  #connection: ListeningConnection | undefined;
+  #claims: PreparedClaims | undefined;
+  #endPause: (() => void) | undefined;
+  #failures = 0;
+  #wasProven = false;
+  #isStopped = false;
+
+  constructor(source: SubscriptionSource, listener: WakeupListener) {
+    this.#source = source;
+    this.#listener = listener;
+    this.#ended = this.#run();
+  }
+
+  /** Resolves when no connection and no timer is left. The listener hears nothing from the call on. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#endPause?.();
+    await this.#claims?.end();
+    await this.#connection?.close();
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      const { error, willRetry } = await this.#listenUntilLost();
+      if (this.#isStopped) return;
+      this.#listener.onStatus({ isListening: false, error, willRetry });
+      if (!willRetry) return;
+      this.#failures += 1;
+      await this.#pause(backoffDelayMs(RECONNECT, this.#failures, Math.random));
+    }
+  }
+
+  async #listenUntilLost(): Promise<Failure> {
+    const { executor, listenClient, table, clock } = this.#source;
+    let takeBack: (() => void) | undefined;
+    try {
+      const connection = new ListeningConnection(listenClient(), table, () => this.#hint(), clock);
+      this.#connection = connection;
+      await connection.open();
+      const isProven = await connection.hears((probe) => executor(notifyProbe(table, probe)));
+      // What worked before will work again, once a failover is over for example.
+      if (!isProven) return { error: cannotListen(), willRetry: this.#wasProven };
+      takeBack = await this.#lend(connection);
+      this.#begin();
+      connection.checkRegularly();
+      return { error: await connection.lost, willRetry: true };
+    } catch (error) {
+      return { error, willRetry: true };
+    } finally {
+      takeBack?.();
+      this.#claims = undefined;
+      await this.#connection?.close();
+      this.#connection = undefined;
+    }
+  }
+
+  async #lend(connection: ListeningConnection): Promise<(() => void) | undefined> {
+    const { claimSessions, executor, table, clock } = this.#source;
+    if (!claimSessions) return undefined;
+    this.#claims = await PreparedClaims.on(connection, executor, table, clock);
+    return this.#claims && claimSessions.lend(this.#claims);
+  }
+
+  #begin(): void {
+    this.#wasProven = true;
+    this.#failures = 0;
+    if (!this.#isStopped) this.#listener.onStatus({ isListening: true });
+    // Something may have been enqueued while nobody listened.
+    this.#hint();
+  }
+
+  #hint(): void {
+    if (!this.#isStopped) this.#listener.onHint();
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#source.clock.schedule(delayMs, resolve);
+      this.#endPause = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+function cannotListen(): OutboxError {
+  return new OutboxError(
+    'INVALID_CONFIG',
+    'a notification sent to the connection that listens did not arrive, so workers are not woken but poll: it probably goes through a transaction pooler such as PgBouncer, where LISTEN does not work, or to another database; give a direct connection by the option listenClient, or turn this off by wakeup: false',
+  );
+}

@@ -1,0 +1,166 @@
+import { SIDE_TABLES } from '../capabilities/table-origin.js';
+import type { Comparison, Difference } from '../dialect.js';
+import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
+import { quoteName, type TableName } from '../table-name.js';
+import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
+import {
+  COLUMNS,
+  type ColumnSpec,
+  createIndex,
+  createStatements,
+  INDEXES,
+  type IndexSpec,
+  sideTables,
+} from './schema.js';
+
+export function* compare(table: TableName): SqlSteps<Comparison> {
+  const found = yield findTables(table);
+  const columns = yield describeColumns(table);
+  const indexes = yield describeIndexes(table);
+  const tables = new Map(
+    found.map(({ name, type, sql }) => [String(name), { isTable: type === 'table', create: String(sql) }]),
+  );
+  return comparison(table, { tables, columns, indexes });
+}
+
+function comparison(table: TableName, catalog: Catalog): Comparison {
+  const foreignSides = findForeignSides(table, catalog);
+  const isThere = catalog.tables.has(table.table);
+  if (isThere && !isOurs(table, catalog)) {
+    return { foreign: foreignTable(table, catalog, differences(table, catalog)), differences: [] };
+  }
+  if (foreignSides) return { foreign: foreignSides, differences: [] };
+  if (isThere) return { differences: differences(table, catalog) };
+  return { differences: [required(`table ${table} does not exist`, createStatements(table))] };
+}
+
+function findTables(table: TableName): SqlStatement {
+  return {
+    text: `select name, type, sql from ${masterOf(table)} where type in ('table', 'view') and name in (?, ?, ?)`,
+    values: allTables(table),
+  };
+}
+
+function describeColumns(table: TableName): SqlStatement {
+  return {
+    text: `
+      select m.name as table_of, c.name, lower(c.type) as type, c.pk, c."notnull" as not_null, c.dflt_value as value
+      from ${masterOf(table)} m join pragma_table_info(m.name, ?) c
+      where m.type in ('table', 'view') and m.name in (?, ?, ?)`,
+    values: [databaseOf(table), ...allTables(table)],
+  };
+}
+
+function allTables({ table }: TableName): string[] {
+  return ['', ...SIDE_TABLES].map((suffix) => `${table}${suffix}`);
+}
+
+function describeIndexes(table: TableName): SqlStatement {
+  return {
+    text: `
+      select i.name, i."unique" as is_unique, i.partial as is_partial, m.sql,
+        (select group_concat(name) from (select name from pragma_index_info(i.name, ?) order by seqno)) as columns
+      from pragma_index_list(?, ?) i
+      left join ${masterOf(table)} m on m.type = 'index' and m.name = i.name`,
+    values: [databaseOf(table), table.table, databaseOf(table)],
+  };
+}
+
+function differences(table: TableName, catalog: Catalog): Difference[] {
+  const { tables, indexes } = catalog;
+  const columns = columnsOf(catalog, table.table);
+  return [
+    ...COLUMNS.flatMap((spec) => columnDifference(table, spec, columns)),
+    ...seqDifference(columns, tables.get(table.table)?.create ?? ''),
+    ...idDifference(table, indexes),
+    ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
+    ...sideTableDifference(table, tables),
+  ];
+}
+
+function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly SqlRecord[]): Difference[] {
+  const column = columns.find(({ name }) => name === spec.name);
+  if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
+  const fits =
+    column.type === spec.type || (spec.type === 'text' && /char|clob|text/.test(String(column.type)));
+  return fits ? [] : [unmendable(`column ${spec.name} is ${column.type}, not ${spec.type}`)];
+}
+
+/** SQLite adds a column with NOT NULL only beside a constant; where that fails, every insert fills it anyway. */
+function addColumn(
+  table: TableName,
+  { name, type, notNull, default: value, backfill }: ColumnSpec,
+): string[] {
+  const isConstant = value !== undefined && /^\d+$/.test(value);
+  const filled = notNull && isConstant ? ` not null default ${value}` : '';
+  const fill = backfill ?? (isConstant ? undefined : value);
+  return [
+    `alter table ${table} add column "${name}" ${type}${filled}`,
+    ...(fill ? [`update ${table} set "${name}" = ${fill} where "${name}" is null`] : []),
+  ];
+}
+
+function seqDifference(columns: readonly SqlRecord[], create: string): Difference[] {
+  const column = columns.find(({ name }) => name === 'seq');
+  if (column?.type === 'integer' && column.pk === 1 && /autoincrement/i.test(create)) return [];
+  return [unmendable('column seq is not integer primary key autoincrement')];
+}
+
+function idDifference(table: TableName, indexes: readonly SqlRecord[]): Difference[] {
+  const isUnique = indexes.some(
+    ({ columns, is_unique, is_partial }) => columns === 'id' && is_unique === 1 && is_partial === 0,
+  );
+  if (isUnique) return [];
+  return [
+    required('id is not unique', [`create unique index ${table.quoted('_id')} on ${table.part('')} ("id")`]),
+  ];
+}
+
+function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly SqlRecord[]): Difference[] {
+  const isThere = indexes.some(
+    ({ columns, sql }) => columns === spec.columns.join() && predicateOf(sql) === normalised(spec.where),
+  );
+  if (isThere) return [];
+  const name = `${table.table}${spec.suffix}`;
+  const isInTheWay = indexes.some((index) => index.name === name);
+  const what = isInTheWay ? 'has other columns or another predicate' : 'is missing';
+  return [
+    required(`index ${name} on (${spec.columns.join(', ')}) where ${spec.where} ${what}`, [
+      ...(isInTheWay ? [`drop index if exists ${table.quoted(spec.suffix)}`] : []),
+      createIndex(table, spec),
+    ]),
+  ];
+}
+
+function sideTableDifference(table: TableName, tables: Catalog['tables']): Difference[] {
+  return ['_locks', '_processed']
+    .filter((suffix) => !tables.has(`${table.table}${suffix}`))
+    .map((suffix) => required(`table ${table.quoted(suffix)} is missing`, sideTables(table)));
+}
+
+/** ALTER TABLE of SQLite changes neither the type of a column nor a key, and rows are moved by nobody but their owner. */
+function unmendable(problem: string): Difference {
+  const cure = "which SQLite can't alter: rename the table, let ensure() make a new one, copy the rows";
+  return { ...required(`${problem}, ${cure}`, []), isByHand: true };
+}
+
+function required(problem: string, statements: readonly string[]): Difference {
+  return { level: 'required', problem, statements };
+}
+
+function predicateOf(create: unknown): string | undefined {
+  const [, where] = String(create).split(/\bwhere\b/i);
+  return where === undefined ? undefined : normalised(where);
+}
+
+function normalised(condition: string): string {
+  return condition.toLowerCase().replaceAll(/[()"\s]/g, '');
+}
+
+function databaseOf({ schema }: TableName): string {
+  return schema ?? 'main';
+}
+
+function masterOf(table: TableName): string {
+  return `${quoteName(databaseOf(table))}.sqlite_master`;
+}

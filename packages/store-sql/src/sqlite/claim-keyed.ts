@@ -1,0 +1,99 @@
+import { MIN_KEYS, shareOf, windowSeen } from '../claim/key-share.js';
+import type { KeyedClaim } from '../dialect.js';
+import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { TableName } from '../table-name.js';
+import { claimRowsOfKeys } from './claim.js';
+import { flag, IS_BEHIND, list, NOW, PENDING, placeValues } from './columns.js';
+
+/**
+ * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim. That is a rule
+ * about other rows than the ones that are taken, and it needs no lock here: BEGIN IMMEDIATE admits one writer, so what
+ * these steps read stays true until they commit.
+ */
+export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
+  return function* () {
+    const window = yield dueWindow(table, claim);
+    const seen = windowSeen(window);
+    const rows = yield* claimableRows(table, claim, keysOf(window));
+    if (rows.length === 0) return [{ id: null, ...seen }];
+    const claimed = yield claimRowsOfKeys(table, claim, aloneIfOrphaned(rows));
+    return claimed.map((row) => ({ ...row, ...seen }));
+  };
+}
+
+/** The cost follows the batch, not the backlog: so many due rows are looked at, and no more. */
+function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatement {
+  return {
+    text: `
+      select key, available_at * 1000 as available_at, seq,
+        not exists (select 1 from ${table} c where c.claimed_key = o.key and c.claimed_until > ${NOW}) as is_free
+      from ${table} o
+      where ${PENDING} and key is not null and available_at <= ${NOW}
+        and (claimed_until is null or claimed_until <= ${NOW})${after ? IS_BEHIND : ''}
+      order by o.available_at, o.seq
+      limit ?`,
+    values: [...placeValues(after), window],
+  };
+}
+
+interface Keys {
+  readonly count: number;
+  /** In the order in which they fell due. */
+  readonly free: readonly string[];
+}
+
+function keysOf(window: readonly SqlRecord[]): Keys {
+  const isFree = new Map(window.map(({ key, is_free }) => [String(key), is_free === 1]));
+  return { count: isFree.size, free: [...isFree.keys()].filter((key) => isFree.get(key)) };
+}
+
+/** Key by key, until there are enough. */
+function* claimableRows(table: TableName, claim: KeyedClaim, { count, free }: Keys): SqlSteps {
+  const share = shareOf(claim, count);
+  const keysAtOnce = Math.max(MIN_KEYS, Math.ceil(claim.limit / share));
+  const rows: SqlRecord[] = [];
+  for (let start = 0; start < free.length && rows.length < claim.limit; start += keysAtOnce) {
+    rows.push(...(yield duePrefixes(table, free.slice(start, start + keysAtOnce), share, claim.mayRetake)));
+  }
+  return rows.slice(0, claim.limit);
+}
+
+/**
+ * Of each key its oldest rows, as far as they are due without a gap. One with an expired claim can only be the first.
+ * CROSS JOIN keeps the order of the loops: for each key its oldest rows are found by the index, however many wait
+ * behind them.
+ */
+function duePrefixes(
+  table: TableName,
+  keys: readonly string[],
+  share: number,
+  mayRetake: boolean,
+): SqlStatement {
+  return {
+    text: `
+      with oldest as materialized (
+        select k.key as place, h.seq, h.available_at <= ${NOW} as is_due, h.claimed_until
+        from json_each(?) k
+        cross join ${table} h
+        where h.seq in (select seq from ${table} where key = k.value and ${PENDING} order by seq limit ?)
+      )
+      select seq, orphaned
+      from (
+        select place, seq, claimed_until is not null as orphaned,
+          row_number() over behind as position,
+          min(is_due) over behind as due_so_far,
+          count(claimed_until) over behind as orphans_so_far
+        from oldest
+        window behind as (partition by place order by seq)
+      )
+      where due_so_far and (orphans_so_far = 0 or (position = 1 and ?))
+      order by place, position`,
+    values: [list(keys), share, flag(mayRetake)],
+  };
+}
+
+/** A row whose claim expired may have killed its owner. */
+function aloneIfOrphaned(rows: readonly SqlRecord[]): unknown[] {
+  const orphan = rows.find(({ orphaned }) => orphaned === 1);
+  return (orphan ? [orphan] : rows).map(({ seq }) => seq);
+}

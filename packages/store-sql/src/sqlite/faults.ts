@@ -1,0 +1,14 @@
+import type { DatabaseFault } from '../dialect.js';
+import { textsOf } from '../store/driver-errors.js';
+
+/** By what SQLite itself says: sql.js gives no code. */
+const FAULTS: ReadonlyArray<readonly [text: RegExp, fault: DatabaseFault]> = [
+  [/UNIQUE constraint failed/, 'duplicate'],
+  [/no such table/, 'no table'],
+  [/no such column|has no column named/, 'no column'],
+];
+
+export function faultOf(error: unknown): DatabaseFault | undefined {
+  const texts = textsOf(error);
+  return FAULTS.find(([text]) => texts.some((each) => text.test(each)))?.[1];
+}

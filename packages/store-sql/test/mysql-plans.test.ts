@@ -1,0 +1,59 @@
+import { mysql, type SqlStatement } from '@postcommit/store-sql';
+import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
+import { beforeAll, expect, it } from 'vitest';
+import { useMysql } from './mysql-fixture.js';
+import { statementsOf } from './sql-session.js';
+
+const LIMIT = 100;
+
+/** Of each state there are 3,125 rows. */
+describeOnMysql('lists on MariaDB or MySQL', () => {
+  const fixture = useMysql();
+  const { table } = fixture;
+
+  beforeAll(async () => {
+    const digits = '(select 0 d union all select 1 union all select 2 union all select 3 union all select 4)';
+    const numbers = `select 625 * a.d + 125 * b.d + 25 * c.d + 5 * e.d + f.d as n from ${digits} a, ${digits} b, ${digits} c, ${digits} e, ${digits} f`;
+    const ended = (prefix: string, dispatchedAt: string, deadAt: string, key: string): Promise<unknown> =>
+      fixture.query(
+        `insert into outbox (id, topic, payload, dispatched_at, dead_at, \`key\`)
+         select concat('${prefix}', n), if(n % 2, 'a', 'b'), '{}', ${dispatchedAt}, ${deadAt}, ${key} from (${numbers}) numbers`,
+      );
+    const ago = 'utc_timestamp(6) - interval n second';
+    await ended('d', ago, 'null', 'null');
+    await ended('x', 'null', ago, 'null');
+    await ended('p', 'null', 'null', "if(n % 3, null, 'k')");
+  });
+
+  /** How many rows the storage engine was asked for. */
+  async function rowsRead({ text, values }: SqlStatement): Promise<number> {
+    const connection = await fixture.pool.getConnection();
+    try {
+      await connection.query('flush status');
+      await connection.query(text, [...values]);
+      const [status] = await connection.query("show session status like 'Handler_read%'");
+      const counters = status as { Variable_name: string; Value: string }[];
+      // Reads of the sorted result are not reads of the table.
+      return counters
+        .filter(({ Variable_name }) => !/rnd|deleted|retry/.test(Variable_name))
+        .reduce((sum, { Value }) => sum + Number(Value), 0);
+    } finally {
+      connection.release();
+    }
+  }
+
+  it.each([
+    ['all rows', mysql.peek(table, {}, LIMIT), 4],
+    ['the rows of a topic', mysql.peek(table, { topic: 'a' }, LIMIT), 12],
+    ['pending rows', mysql.peek(table, { state: 'pending' }, LIMIT), 2],
+    ['dead rows', mysql.peek(table, { state: 'dead' }, LIMIT), 1],
+    [
+      'dead rows to requeue',
+      statementsOf(mysql.requeueWhere(table, { state: 'dead', topic: 'a' }, LIMIT))[0],
+      3,
+    ],
+  ] as const)('a look at %s reads no more than the limit of each index', async (_name, statement, share) => {
+    if (!statement) throw new Error('no statement');
+    expect(await rowsRead(statement)).toBeLessThanOrEqual(share * LIMIT + 4);
+  });
+});

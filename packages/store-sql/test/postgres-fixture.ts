@@ -1,0 +1,65 @@
+import { postgres, SqlOutboxSchema } from '@postcommit/store-sql';
+import { createTestDatabase, type TestDatabase } from '@postcommit/tooling/test-database';
+import pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
+import { pgExecutor } from '../../store-pg/src/pg-executor.js';
+import { PostgresSession } from './postgres-session.js';
+import { type SqlFixture, type SqlStores, TIMES } from './sql-fixture.js';
+import { TABLE } from './sql-session.js';
+
+export interface PostgresFixture extends SqlFixture {
+  readonly url: string;
+  readonly pool: pg.Pool;
+}
+
+export type PostgresStores<Tx> = SqlStores<PostgresFixture, Tx>;
+
+/** Registers the life of the database with vitest; use what it returns inside tests only. */
+export function usePostgres(
+  prepare: (fixture: PostgresFixture) => Promise<void> = ensureSchema,
+): PostgresFixture {
+  let database: TestDatabase | undefined;
+  let pool: pg.Pool | undefined;
+  const fixture: PostgresFixture = {
+    dialect: postgres,
+    table: TABLE,
+    now: 'clock_timestamp()',
+    get url() {
+      if (!database) throw new Error('the database is there only while tests run');
+      return database.url;
+    },
+    get pool() {
+      if (!pool) throw new Error('the pool is there only while tests run');
+      return pool;
+    },
+    get executor() {
+      return pgExecutor(fixture.pool);
+    },
+    query: async (text, values = []) => (await fixture.pool.query(text, values)).rows,
+    connect: ({ lockTimeoutMs } = {}) =>
+      PostgresSession.connect(fixture, lockTimeoutMs === undefined ? '' : `-c lock_timeout=${lockTimeoutMs}`),
+    clear: async () => {
+      await fixture.query('truncate outbox restart identity');
+    },
+    shiftTimes: (ms) => shiftTimes(fixture, ms),
+  };
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.url, max: 20 });
+    await prepare(fixture);
+  });
+  afterAll(async () => {
+    await pool?.end();
+    await database?.drop();
+  });
+  return fixture;
+}
+
+export async function ensureSchema({ pool }: Pick<PostgresFixture, 'pool'>): Promise<void> {
+  await new SqlOutboxSchema(pgExecutor(pool)).ensure();
+}
+
+export async function shiftTimes({ query }: Pick<PostgresFixture, 'query'>, ms: number): Promise<void> {
+  const shifted = TIMES.map((column) => `${column} = ${column} - $1::float8 * interval '1 millisecond'`);
+  await query(`update outbox set ${shifted.join(', ')}`, [ms]);
+}
