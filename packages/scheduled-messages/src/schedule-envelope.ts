@@ -1,3 +1,4 @@
+import type { OutboxTopic } from '@postcommit/core';
 import type { ScheduleMetadata } from './schedule-spec.js';
 
 /** The payload of a scheduled row. */

@@ -1,10 +1,10 @@
 import {
   assertKnownOptions,
   EnqueuePipeline,
-  type Module,
   type OptionNames,
   OutboxStore,
   provideFactory,
+  type StoreModule,
 } from '@postcommit/core';
 import { MemoryOutboxStore, type MemoryOutboxStoreOptions } from './memory-outbox-store.js';
 
@@ -17,15 +17,28 @@ const OPTION_NAMES: OptionNames<OutboxMemoryModuleOptions> = {
 };
 
 /** Binds `MemoryOutboxStore` as the store. Rows are gone when the process ends. */
-export const OutboxMemoryModule: Module & { forRoot(options?: OutboxMemoryModuleOptions): Module } = {
+export const OutboxMemoryModule: StoreModule<MemoryTransaction> & {
+  forRoot(options?: OutboxMemoryModuleOptions): StoreModule<MemoryTransaction>;
+} = {
   ...memoryModule({}),
   forRoot: (options = {}) => memoryModule(options),
 };
 
-function memoryModule(options: OutboxMemoryModuleOptions): Module {
+/**
+ * The store of `createOutbox` in memory, for tests and single-process applications.
+ *
+ * @example
+ * const outbox = createOutbox({ store: memoryStore(), publisher });
+ */
+export function memoryStore(options: OutboxMemoryModuleOptions = {}): StoreModule<MemoryTransaction> {
+  return memoryModule(options);
+}
+
+function memoryModule(options: OutboxMemoryModuleOptions): StoreModule<MemoryTransaction> {
   assertKnownOptions('OutboxMemoryModule', options, OPTION_NAMES);
   return {
     name: 'OutboxMemoryModule',
+    store: MemoryOutboxStore,
     provides: [
       provideFactory(
         MemoryOutboxStore,

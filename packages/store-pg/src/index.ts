@@ -1,5 +1,6 @@
-export type { OutboxPgModuleOptions } from './outbox-pg-module.js';
-export { OutboxPgModule } from './outbox-pg-module.js';
+export { inTransaction } from './in-transaction.js';
+export type { OutboxPgModuleOptions, PgStoreOptions } from './outbox-pg-module.js';
+export { OutboxPgModule, pgStore } from './outbox-pg-module.js';
 export type {
   PgClientEvents,
   PgClientLike,

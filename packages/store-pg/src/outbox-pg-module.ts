@@ -3,10 +3,10 @@ import {
   contributeFactory,
   EnqueuePipeline,
   Lifecycles,
-  type Module,
   type OptionNames,
   OutboxStore,
   provideFactory,
+  type StoreModule,
 } from '@postcommit/core';
 import {
   ClaimSessions,
@@ -15,7 +15,7 @@ import {
   sqlCapabilities,
   wakeupLifecycle,
 } from '@postcommit/store-sql';
-import type { PgPoolLike } from './pg-client-like.js';
+import type { PgClientLike, PgPoolLike } from './pg-client-like.js';
 import { pgExecutor } from './pg-executor.js';
 import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
 
@@ -37,12 +37,13 @@ export const OutboxPgModule = {
   [Symbol.toStringTag]: 'OutboxPgModule',
 
   /** @throws `INVALID_CONFIG` for what is not a pool, and for a pool whose `connectionString` is not PostgreSQL's. */
-  forRoot(given: OutboxPgModuleOptions): Module {
+  forRoot(given: OutboxPgModuleOptions): StoreModule<PgClientLike> {
     assertKnownOptions('OutboxPgModule', given ?? {}, OPTION_NAMES);
     const { pool, listenClient, ...options } = given ?? {};
     const executor = pgExecutor(pool);
     return {
       name: 'OutboxPgModule',
+      store: PgOutboxStore,
       provides: [
         provideFactory(
           PgOutboxStore,
@@ -62,6 +63,19 @@ export const OutboxPgModule = {
     };
   },
 };
+
+/** Options of a store on a pool that is given beside them. */
+export type PgStoreOptions = Omit<OutboxPgModuleOptions, 'pool'>;
+
+/**
+ * The store of `createOutbox` on a `pg` pool. `enqueueWith` takes the client that ran BEGIN.
+ *
+ * @example
+ * const outbox = createOutbox({ store: pgStore(pool), publisher });
+ */
+export function pgStore(pool: PgPoolLike, options: PgStoreOptions = {}): StoreModule<PgClientLike> {
+  return OutboxPgModule.forRoot({ ...options, pool });
+}
 
 /** Undefined for a pool that does not say how it makes its clients. */
 function clientLikeThoseOf({ Client, options }: PgPoolLike): (() => ListenClientLike) | undefined {

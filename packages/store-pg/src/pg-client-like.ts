@@ -14,8 +14,8 @@ export interface PgClientLike {
   query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
   /** Newer versions of `pg` know it without a round trip: I(dle), in a T(ransaction), E(rror). */
   getTransactionStatus?(): string | null;
-  /** A pool has this; a client has not. It is what keeps a pool from passing for a transaction. */
-  totalCount?: never;
+  /** Only a pool has this, and a pool is not a transaction. */
+  totalCount?: 'Pass the client that ran BEGIN, not the pool';
 }
 
 export interface PgPoolClientLike {

@@ -3,12 +3,12 @@ import {
   contributeFactory,
   EnqueuePipeline,
   Lifecycles,
-  type Module,
   type OptionNames,
   OutboxError,
   OutboxStore,
   type Provider,
   provideFactory,
+  type StoreModule,
 } from '@postcommit/core';
 import {
   ClaimSessions,
@@ -18,7 +18,7 @@ import {
   wakeupLifecycle,
 } from '@postcommit/store-sql';
 import { asClient } from './as-client.js';
-import type { PrismaClientLike } from './prisma-client-like.js';
+import type { PrismaClientLike, PrismaTransactionLike } from './prisma-client-like.js';
 import { PrismaClientToken } from './prisma-client-token.js';
 import { prismaExecutor } from './prisma-executor.js';
 import { PrismaOutboxStore, type PrismaOutboxStoreOptions } from './prisma-outbox-store.js';
@@ -58,11 +58,12 @@ export const OutboxPrismaModule = {
   [Symbol.toStringTag]: 'OutboxPrismaModule',
 
   /** @throws `INVALID_CONFIG` unless it is given one of `client` and `clientFactory`. */
-  forRoot(given: OutboxPrismaModuleOptions): Module {
+  forRoot(given: OutboxPrismaModuleOptions): StoreModule<PrismaTransactionLike> {
     assertKnownOptions('OutboxPrismaModule', given ?? {}, OPTION_NAMES);
     const { client, clientFactory, listenClient, ...options } = given ?? {};
     return {
       name: 'OutboxPrismaModule',
+      store: PrismaOutboxStore,
       provides: [
         clientProvider(client, clientFactory),
         provideFactory(
@@ -88,6 +89,22 @@ export const OutboxPrismaModule = {
     };
   },
 };
+
+/** Options of a store on a client that is given beside them. */
+export type PrismaStoreOptions = Omit<OutboxPrismaModuleOptions, 'client' | 'clientFactory'>;
+
+/**
+ * The store of `createOutbox` on a Prisma client. `enqueueWith` takes the client of your interactive transaction.
+ *
+ * @example
+ * const outbox = createOutbox({ store: prismaStore(prisma), publisher });
+ */
+export function prismaStore(
+  client: PrismaClientLike,
+  options: PrismaStoreOptions = {},
+): StoreModule<PrismaTransactionLike> {
+  return OutboxPrismaModule.forRoot({ ...options, client });
+}
 
 function clientProvider(client?: PrismaClientLike, clientFactory?: () => PrismaClientLike): Provider {
   if (clientFactory && !client) return { provide: PrismaClientToken, useFactory: clientFactory };

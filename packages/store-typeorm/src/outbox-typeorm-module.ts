@@ -4,11 +4,11 @@ import {
   EnqueuePipeline,
   type Lifecycle,
   Lifecycles,
-  type Module,
   type OptionNames,
   OutboxError,
   OutboxStore,
   provideFactory,
+  type StoreModule,
 } from '@postcommit/core';
 import {
   ClaimSessions,
@@ -17,7 +17,7 @@ import {
   type TableOptions,
   wakeupLifecycle,
 } from '@postcommit/store-sql';
-import { DataSource, type EntitySchema } from 'typeorm';
+import { DataSource, type EntityManager, type EntitySchema } from 'typeorm';
 import { outboxEntitiesFor } from './outbox-entities.js';
 import { assertDataSource, type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
 import {
@@ -63,12 +63,13 @@ export const OutboxTypeormModule = {
   [Symbol.toStringTag]: 'OutboxTypeormModule',
 
   /** @throws `INVALID_CONFIG` for what is neither a data source nor a function. */
-  forRoot(given: OutboxTypeormModuleOptions): Module {
+  forRoot(given: OutboxTypeormModuleOptions): StoreModule<EntityManager> {
     assertKnownOptions('OutboxTypeormModule', given ?? {}, OPTION_NAMES);
     const { dataSource, type, listenClient, ...options } = given ?? {};
     if (typeof dataSource !== 'function') assertDataSource(dataSource);
     return {
       name: 'OutboxTypeormModule',
+      store: TypeormOutboxStore,
       provides: [
         provideFactory(DataSource, [], () =>
           typeof dataSource === 'function' ? withEntities(dataSource, type, options) : dataSource,
@@ -96,6 +97,22 @@ export const OutboxTypeormModule = {
     };
   },
 };
+
+/** Options of a store on a data source that is given beside them. */
+export type TypeormStoreOptions = Omit<OutboxTypeormModuleOptions, 'dataSource'>;
+
+/**
+ * The store of `createOutbox` on a TypeORM data source. `enqueueWith` takes the entity manager of your transaction.
+ *
+ * @example
+ * const outbox = createOutbox({ store: typeormStore(dataSource), publisher });
+ */
+export function typeormStore(
+  dataSource: OutboxTypeormModuleOptions['dataSource'],
+  options: TypeormStoreOptions = {},
+): StoreModule<EntityManager> {
+  return OutboxTypeormModule.forRoot({ ...options, dataSource });
+}
 
 /** Entities of another database fail late, and not by a name that tells why. */
 function withEntities(
