@@ -230,7 +230,7 @@ describe('the rights that the manual gives', () => {
     await client.query('commit');
     client.release();
     await expect(processed.purge({ ageMs: 0 })).rejects.toThrow(/permission denied/);
-    await fixture.query('grant update, delete on outbox_processed to grants_consumer');
+    await fixture.query(`grant update, delete on outbox_processed to ${unique('grants_consumer')}`);
     expect(await processed.purge({ ageMs: 0 })).toBe(1);
   });
 });
