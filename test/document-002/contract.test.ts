@@ -59,7 +59,7 @@ describe('types: code that calls the contract', () => {
     expectTypeOf<OutboxStore['markDead']>().toBeCallableWith('a', 'poison');
     expectTypeOf<OutboxStore['peek']>().toBeCallableWith({ state: 'dead' }, 20);
     expectTypeOf<OutboxStore['peek']>().toBeCallableWith({}, 20);
-    expectTypeOf<OutboxStore['requeue']>().parameters.toEqualTypeOf<[id: string]>();
+    expectTypeOf<OutboxStore['requeue']>().toBeCallableWith('a');
     expectTypeOf<OutboxStore['purgeDispatched']>().toBeCallableWith(new Date());
     expectTypeOf<OutboxStore['fetchPending']>().returns.resolves.toEqualTypeOf<OutboxRow[]>();
     expectTypeOf<OutboxStore['peek']>().returns.resolves.toEqualTypeOf<OutboxRow[]>();
