@@ -11,7 +11,7 @@ import {
 import { OutboxPgModule } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import pg from 'pg';
-import { schemas } from './topics.js';
+import { topics } from './topics.js';
 
 const database = await openDatabase();
 const pool = new pg.Pool({ connectionString: database.url });

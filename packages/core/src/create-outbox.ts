@@ -23,7 +23,7 @@ import type { StoreModule } from './store/store-module.js';
 import { OutboxWorker, type WorkerHealth } from './worker/outbox-worker.js';
 
 export interface CreateOutboxOptions<Tx, Topics extends TopicSchemas>
-  extends Omit<OutboxModuleOptions, 'publisher' | 'schemas' | 'logger'> {
+  extends Omit<OutboxModuleOptions, 'publisher' | 'topics' | 'logger'> {
   /** Where rows are stored: `pgStore(pool)`, `typeormStore(dataSource)`, `prismaStore(client)`, `memoryStore()`. */
   readonly store: StoreModule<Tx>;
   /** Publishes a row. May be left out in a process that only enqueues, with `worker: false`. */
@@ -89,7 +89,7 @@ export function createOutbox<Tx, const Topics extends TopicSchemas = {}>(
       'INVALID_CONFIG',
       'createOutbox: store must be a store module, such as pgStore(pool)',
     );
-  const settings = { ...rest, ...(topics && { schemas: topics }), ...(logger && { logger }) };
+  const settings = { ...rest, ...(topics && { topics }), ...(logger && { logger }) };
   const app = composeModules([
     OutboxModule.forRoot(settings as OutboxModuleOptions),
     storeModule,

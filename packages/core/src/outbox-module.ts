@@ -3,6 +3,7 @@ import { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
 import { type EnqueueOptions, EnqueuePipeline } from './enqueue/enqueue-pipeline.js';
 import { OutboxError } from './message/errors.js';
 import { assertKnownOptions, type OptionNames } from './message/known-options.js';
+import { systemClock } from './modules/clock.js';
 import { type Lifecycle, Lifecycles } from './modules/lifecycle.js';
 import {
   type Contribution,
@@ -17,6 +18,8 @@ import { type DispatchEventListener, DispatchEvents } from './observe/dispatch-e
 import type { FailureThreshold } from './observe/failure-count.js';
 import { assertFailureHook, FailureWatch } from './observe/failure-watch.js';
 import { OutboxInterceptors } from './observe/interceptors.js';
+import { logEvents } from './observe/log-events.js';
+import type { OutboxLogger } from './observe/outbox-logger.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './publish/outbox-publisher.js';
 import { OutboxRoutes, RoutedPublisher } from './publish/publisher-routes.js';
 import { OutboxDriver } from './store/outbox-driver.js';
@@ -46,9 +49,11 @@ export interface OutboxModuleOptions
   extends Partial<OutboxConfig>,
     Omit<Partial<WorkerConfig>, 'backlogThreshold'>,
     OutboxHooks,
-    Pick<EnqueueOptions, 'schemas' | 'maxPayloadBytes'> {
+    Pick<EnqueueOptions, 'topics' | 'maxPayloadBytes'> {
   /** Short for a preference that binds `OutboxPublisher`. */
   readonly publisher?: OutboxPublisher | PublishFunction | undefined;
+  /** Logs what an operator has to know, one line each and never a payload. Default: nothing is logged. */
+  readonly logger?: OutboxLogger | undefined;
   /** False in a process that only enqueues: `app.start()` then runs no worker. Default true. */
   readonly worker?: boolean;
 }
@@ -62,9 +67,10 @@ const OPTION_NAMES: OptionNames<OutboxModuleOptions> = {
   onDead: true,
   onBacklog: true,
   onFailures: true,
-  schemas: true,
+  topics: true,
   maxPayloadBytes: true,
   worker: true,
+  logger: true,
 };
 const ON_BACKLOG_NAMES: OptionNames<OutboxHooks['onBacklog'] & object> = { threshold: true, notify: true };
 
@@ -129,11 +135,11 @@ export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Mo
 function outboxModule(options: OutboxModuleOptions): Module {
   assertKnownOptions('OutboxModule', options, OPTION_NAMES);
   assertKnownOptions('OutboxModule: onBacklog', options.onBacklog ?? {}, ON_BACKLOG_NAMES);
-  const { publisher, worker = true, schemas, maxPayloadBytes, ...rest } = options;
+  const { publisher, worker = true, logger: _, topics, maxPayloadBytes, ...rest } = options;
   const { onFirstFailure, onDead, onFailures, onBacklog, ...both } = rest;
   const { pollIntervalMs, batchesInFlight, maxBytesInFlight, ...config } = both;
   const enqueuing = {
-    ...(schemas && { schemas }),
+    ...(topics && { topics }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
     ...knownStrategies(options),
   };
@@ -151,7 +157,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
     provides: [
       {
         provide: DispatchEvents,
-        useFactory: () => signalsWith(options),
+        useFactory: () => eventsWith(options),
       },
       provideFactory(
         EnqueuePipeline,
@@ -187,8 +193,10 @@ function outboxModule(options: OutboxModuleOptions): Module {
   };
 }
 
-function signalsWith({ onFirstFailure, onDead, onFailures, onBacklog }: OutboxHooks): DispatchEvents {
+function eventsWith(options: OutboxModuleOptions): DispatchEvents {
+  const { onFirstFailure, onDead, onFailures, onBacklog, logger } = options;
   const events = new DispatchEvents();
+  if (logger) logEvents(events, logger, systemClock);
   if (onFirstFailure) events.on('firstFailure', onFirstFailure);
   if (onDead) events.on('dead', onDead);
   if (onBacklog) events.on('backlog', onBacklog.notify);

@@ -147,7 +147,7 @@ describe('options of OutboxModule', () => {
   });
 
   test('schemas and maxPayloadBytes reach the store', async () => {
-    const options = { schemas: { 'order.paid': numbersOnly }, maxPayloadBytes: 3 };
+    const options = { topics: { 'order.paid': numbersOnly }, maxPayloadBytes: 3 };
     const store = composeModules([OutboxModule.forRoot(options), OutboxMemoryModule]).get(OutboxStore);
     await expect(store.enqueue({ topic: 'order.paid', payload: true })).rejects.toThrow(
       refusal('PAYLOAD_TOO_LARGE', '4 bytes'),
@@ -164,7 +164,7 @@ describe('options of OutboxModule', () => {
     const { topics, publish } = collector();
     const app = composeModules(
       [
-        OutboxModule.forRoot({ publisher: publish, schemas: { 'order.paid': numbersOnly } }),
+        OutboxModule.forRoot({ publisher: publish, topics: { 'order.paid': numbersOnly } }),
         OutboxMemoryModule,
       ],
       { preferences: [{ provide: OutboxStore, useValue: store }] },

@@ -34,7 +34,7 @@ export type AnyStore = TransactionalOutboxStore<any>;
 
 /**
  * The module of a store, which brings its schema and locks too; or a store, made by you or by a function. A store that
- * you made keeps its own `claimTimeoutMs` and knows nothing of `schemas` and of the interceptors of `modules`.
+ * you made keeps its own `claimTimeoutMs` and knows nothing of `topics` and of the interceptors of `modules`.
  */
 export type StoreSource = Module | AnyStore | ((options: Required<OutboxStoreOptions>) => AnyStore);
 
@@ -47,7 +47,7 @@ type Passed = Pick<
   | 'concurrency'
   | 'publishTimeoutMs'
   | 'maxRetakes'
-  | 'schemas'
+  | 'topics'
   | 'maxPayloadBytes'
   | 'backoffStrategies'
   | 'onFirstFailure'

@@ -43,7 +43,7 @@ const OPTION_NAMES: OptionNames<OutboxModuleOptions & OutboxModuleExtras> = {
   concurrency: true,
   publishTimeoutMs: true,
   maxRetakes: true,
-  schemas: true,
+  topics: true,
   maxPayloadBytes: true,
   onFirstFailure: true,
   onDead: true,

@@ -114,9 +114,9 @@ describe('a schedule', () => {
     let least = 1;
     const validate = (value: unknown): { value: unknown } | { issues: { message: string }[] } =>
       (value as { cents: number }).cents >= least ? { value } : { issues: [{ message: 'too little' }] };
-    const schemas = { charge: { '~standard': { version: 1, vendor: 'test', validate } } } as never;
+    const topics = { charge: { '~standard': { version: 1, vendor: 'test', validate } } } as never;
     const { arrived, listeners } = recorder();
-    const { schedules, store, dispatch, read } = openSchedules({ listeners, outbox: { schemas } });
+    const { schedules, store, dispatch, read } = openSchedules({ listeners, outbox: { topics } });
     const charge = (cents: number): ScheduleSpec => ({
       topic: 'charge',
       payload: { cents },

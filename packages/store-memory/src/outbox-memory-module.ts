@@ -7,6 +7,7 @@ import {
   type StoreModule,
 } from '@postcommit/core';
 import { MemoryOutboxStore, type MemoryOutboxStoreOptions } from './memory-outbox-store.js';
+import type { MemoryTransaction } from './memory-transaction.js';
 
 export type OutboxMemoryModuleOptions = Omit<MemoryOutboxStoreOptions, 'pipeline'>;
 

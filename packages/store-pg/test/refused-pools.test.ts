@@ -31,7 +31,7 @@ describe('what is not a pool is refused, with what to pass', () => {
   });
 
   it('no options at all', () => {
-    const forRoot = OutboxPgModule.forRoot as () => Module;
+    const forRoot = OutboxPgModule.forRoot as unknown as () => Module;
     expect(() => forRoot()).toThrow(invalid('needs a pool, got undefined'));
   });
 

@@ -1,5 +1,5 @@
-export type { OutboxPrismaModuleOptions } from './outbox-prisma-module.js';
-export { OutboxPrismaModule } from './outbox-prisma-module.js';
+export type { OutboxPrismaModuleOptions, PrismaStoreOptions } from './outbox-prisma-module.js';
+export { OutboxPrismaModule, prismaStore } from './outbox-prisma-module.js';
 export type {
   PrismaClientLike,
   PrismaTransactionLike,

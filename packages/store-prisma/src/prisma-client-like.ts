@@ -1,8 +1,8 @@
 /** The handle that `$transaction` gives to its callback, of any generated client, extended or not. */
 export interface PrismaTransactionLike {
   $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>;
-  /** The client itself has this, a transaction has not. It is what keeps a client from passing for a transaction. */
-  $connect?: never;
+  /** Only the client itself has this, and the client is not a transaction. */
+  $connect?: 'Pass the tx of prisma.$transaction(async (tx) => …), not the client';
 }
 
 /** The methods of a generated client that we call: a client of any schema fits, extended or not. */

@@ -71,7 +71,7 @@ describe('what is not a data source is refused, with what to pass', () => {
   });
 
   it('no options, and a module without them', () => {
-    const forRoot = OutboxTypeormModule.forRoot as () => Module;
+    const forRoot = OutboxTypeormModule.forRoot as unknown as () => Module;
     expect(() => forRoot()).toThrow(refusal);
     expect(() => composeModules([OutboxTypeormModule as unknown as Module])).toThrow(
       'OutboxTypeormModule needs options: pass OutboxTypeormModule.forRoot({ … })',

@@ -10,10 +10,10 @@ import type { NewRow } from './new-row.js';
 import { createUuidv7 } from './uuidv7.js';
 
 /** A Standard Schema (Zod, Valibot, ArkType …) for each topic that wants one. */
-export type OutboxSchemas = { readonly [Topic in OutboxTopic]?: StandardSchema<PayloadOf<Topic>> };
+export type OutboxTopicSchemas = { readonly [Topic in OutboxTopic]?: StandardSchema<PayloadOf<Topic>> };
 
 export interface EnqueueOptions {
-  readonly schemas?: OutboxSchemas;
+  readonly topics?: OutboxTopicSchemas;
   /** Default 1 MiB (1,048,576): larger messages belong in object storage, with a reference in the payload. */
   readonly maxPayloadBytes?: number;
   /** Entries that name another backoff strategy are refused. Default: names are not checked. */
@@ -24,7 +24,7 @@ export interface EnqueueOptions {
 }
 
 const ENQUEUE_NAMES: OptionNames<EnqueueOptions> = {
-  schemas: true,
+  topics: true,
   backoffStrategies: true,
   maxPayloadBytes: true,
   interceptors: true,
@@ -51,7 +51,7 @@ export class EnqueuePipeline {
   constructor(options: EnqueueOptions = {}) {
     assertKnownOptions('EnqueuePipeline', options, ENQUEUE_NAMES);
     this.#options = options;
-    this.#schemas = schemaMap(options.schemas ?? {});
+    this.#schemas = schemaMap(options.topics ?? {});
     const { backoffStrategies } = options;
     this.#limits = { maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576, backoffStrategies };
     assertMaxPayloadBytes(this.#limits.maxPayloadBytes);
@@ -128,14 +128,11 @@ function assertDistinctIds(ids: readonly string[]): void {
   }
 }
 
-function schemaMap(schemas: OutboxSchemas): Map<string, StandardSchema> {
+function schemaMap(topics: OutboxTopicSchemas): Map<string, StandardSchema> {
   const map = new Map<string, StandardSchema>();
-  for (const [topic, schema] of Object.entries<StandardSchema | undefined>(schemas)) {
+  for (const [topic, schema] of Object.entries<StandardSchema | undefined>(topics)) {
     if (typeof schema?.['~standard']?.validate !== 'function') {
-      throw new OutboxError(
-        'INVALID_CONFIG',
-        `schemas: the one of topic '${topic}' is not a Standard Schema`,
-      );
+      throw new OutboxError('INVALID_CONFIG', `topics: the one of topic '${topic}' is not a Standard Schema`);
     }
     map.set(topic, schema);
   }

@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 
 describe('every reason for death is reached through the engine', () => {
   const odd = new EnqueuePipeline({
-    schemas: {
+    topics: {
       'order.paid': {
         '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'is odd' }] }) },
       },

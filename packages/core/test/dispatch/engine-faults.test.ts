@@ -55,7 +55,7 @@ function checkedBy(
     vendor: 'test',
     validate: (value: unknown) => validate(value as { id: string }),
   };
-  return new EnqueuePipeline({ schemas: { 'order.paid': { '~standard': standard } } });
+  return new EnqueuePipeline({ topics: { 'order.paid': { '~standard': standard } } });
 }
 
 describe('a group of publishBatch', () => {

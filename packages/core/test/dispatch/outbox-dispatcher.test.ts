@@ -227,7 +227,7 @@ describe('retries', () => {
 
 describe('rows that can not be read', () => {
   const numbersOnly = new EnqueuePipeline({
-    schemas: {
+    topics: {
       'order.paid': {
         '~standard': {
           version: 1,
@@ -269,7 +269,7 @@ describe('rows that can not be read', () => {
 
   test('a schema that throws fails its row and gives the slot back', async () => {
     const broken = new EnqueuePipeline({
-      schemas: {
+      topics: {
         'order.paid': {
           '~standard': {
             version: 1,

@@ -116,7 +116,7 @@ describe('EnqueuePipeline', () => {
       payload.id = 2;
       return { value };
     });
-    const { run, inserted } = recorded({ schemas: { 'order.paid': changing } });
+    const { run, inserted } = recorded({ topics: { 'order.paid': changing } });
     await run({ topic: 'order.paid', payload });
     expect(inserted[0]?.[0]?.payload).toBe('{"id":1}');
   });
@@ -127,7 +127,7 @@ describe('schemas at enqueue', () => {
     ['synchronous', schemaOf(needsId)],
     ['asynchronous', schemaOf(async (value) => needsId(value))],
   ])('a %s schema refuses with index, topic and path', async (_name, schema) => {
-    const { run, inserted } = recorded({ schemas: { 'order.paid': schema } });
+    const { run, inserted } = recorded({ topics: { 'order.paid': schema } });
     await expect(run([paid, { topic: 'order.paid', payload: {} }])).rejects.toThrow(
       refusal('SCHEMA_MISMATCH', "entry 1: payload of topic 'order.paid': id: is required"),
     );
@@ -136,13 +136,13 @@ describe('schemas at enqueue', () => {
   });
 
   test('topics without a schema are not checked', async () => {
-    const { run } = recorded({ schemas: { 'order.paid': schemaOf(needsId) } });
+    const { run } = recorded({ topics: { 'order.paid': schemaOf(needsId) } });
     expect(await run({ topic: 'order.placed', payload: {} })).toHaveLength(1);
     expect(await run({ topic: 'toString', payload: {} })).toHaveLength(1);
   });
 
   test('a schema is a check, not a transformation', async () => {
-    const { run, inserted } = recorded({ schemas: { 'order.paid': schemaOf(() => ({ value: 'changed' })) } });
+    const { run, inserted } = recorded({ topics: { 'order.paid': schemaOf(() => ({ value: 'changed' })) } });
     await run(paid);
     expect(inserted[0]?.[0]?.payload).toBe('{"id":1}');
   });
@@ -153,7 +153,7 @@ describe('schemas at enqueue', () => {
       seen.push(value);
       return { value };
     });
-    const { run, pipeline } = recorded({ schemas: { 'order.paid': schema } });
+    const { run, pipeline } = recorded({ topics: { 'order.paid': schema } });
     await run({ topic: 'order.paid', payload: { at: new Date(0), note: undefined } });
     await pipeline.schemaProblem('order.paid', JSON.parse('{"at":"1970-01-01T00:00:00.000Z"}'));
     expect(seen[0]).toStrictEqual(seen[1]);
@@ -161,14 +161,14 @@ describe('schemas at enqueue', () => {
 
   test('an error that a schema throws reaches the caller, and nothing is inserted', async () => {
     const error = new Error('schema is broken');
-    const { run, inserted } = recorded({ schemas: { 'order.paid': schemaOf(() => Promise.reject(error)) } });
+    const { run, inserted } = recorded({ topics: { 'order.paid': schemaOf(() => Promise.reject(error)) } });
     await expect(run(paid)).rejects.toBe(error);
     expect(inserted).toEqual([]);
   });
 
   test.each([undefined, null, {}, { '~standard': {} }, () => true])('%s is no schema', (schema) => {
-    expect(() => new EnqueuePipeline({ schemas: { 'order.paid': schema as never } })).toThrow(
-      refusal('INVALID_CONFIG', "schemas: the one of topic 'order.paid' is not a Standard Schema"),
+    expect(() => new EnqueuePipeline({ topics: { 'order.paid': schema as never } })).toThrow(
+      refusal('INVALID_CONFIG', "topics: the one of topic 'order.paid' is not a Standard Schema"),
     );
   });
 });
@@ -260,7 +260,7 @@ describe('interceptors at enqueue', () => {
 
 test('a store runs its entries through the pipeline: a refusal leaves the table as it was', async () => {
   const { store } = openOutbox({
-    pipeline: new EnqueuePipeline({ schemas: { 'order.paid': schemaOf(needsId) } }),
+    pipeline: new EnqueuePipeline({ topics: { 'order.paid': schemaOf(needsId) } }),
   });
   await expect(store.enqueue([paid, { topic: 'order.paid', payload: 5 }])).rejects.toThrow(
     refusal('SCHEMA_MISMATCH', 'entry 1'),

@@ -201,7 +201,7 @@ export class Host {
       return payload === 'misfit' ? { issues: [{ message: 'does not fit' }] } : { value: payload };
     };
     return new EnqueuePipeline({
-      schemas: { checked: { '~standard': { version: 1, vendor: 'simulation', validate } } },
+      topics: { checked: { '~standard': { version: 1, vendor: 'simulation', validate } } },
     });
   }
 

@@ -65,7 +65,7 @@ export const validation: BehaviourGroup = {
         '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'no' }] }) },
       } as const;
       const store = outbox.createStore({
-        pipeline: new EnqueuePipeline({ schemas: { 'order.paid': refuseAll } }),
+        pipeline: new EnqueuePipeline({ topics: { 'order.paid': refuseAll } }),
       });
       await expectError(store.enqueue(entry()), 'SCHEMA_MISMATCH', /entry 0: .*no/);
       expect((await store.count()).total).toBe(0);
