@@ -61,7 +61,7 @@ const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
     'pollIntervalMS',
     'pollIntervalMs',
   ],
-  ['EnqueuePipeline', () => new EnqueuePipeline(odd({ schema: {} })), 'schema', 'schemas'],
+  ['EnqueuePipeline', () => new EnqueuePipeline(odd({ topic: {} })), 'topic', 'topics'],
   ['composeModules', () => composeModules([], odd({ preference: [] })), 'preference', 'preferences'],
   [
     'module Mine',

@@ -1,9 +1,9 @@
 import {
   composeModules,
+  DispatchEvents,
   type Module,
   type OutboxApp,
   OutboxModule,
-  DispatchEvents,
   type OutboxStore,
   type TransactionalOutboxStore,
 } from '@postcommit/core';

@@ -1,5 +1,5 @@
 /** A dispatcher in a process of its own, so that it can be killed: the worker with a publisher, as in a service. */
-import { composeModules, OutboxModule, DispatchEvents } from '@postcommit/core';
+import { composeModules, DispatchEvents, OutboxModule } from '@postcommit/core';
 import { OutboxPgModule } from '@postcommit/store-pg';
 import { Broker } from './broker.js';
 import { CLAIM_TIMEOUT_MS, type DispatcherReport } from './dispatcher-process.js';

@@ -1,7 +1,7 @@
 /** The modules inside an Inversify container: its classes are handed the outbox's parts, and give it a publisher. */
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
-import { composeModules, OutboxModule, OutboxSchema, DispatchEvents, OutboxStore } from '@postcommit/core';
+import { composeModules, DispatchEvents, OutboxModule, OutboxSchema, OutboxStore } from '@postcommit/core';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import { Container, injectable } from 'inversify';

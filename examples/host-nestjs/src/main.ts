@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { Inject, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { composeModules, OutboxModule, OutboxSchema, DispatchEvents, OutboxStore } from '@postcommit/core';
+import { composeModules, DispatchEvents, OutboxModule, OutboxSchema, OutboxStore } from '@postcommit/core';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import pg from 'pg';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import {
   composeModules,
+  DispatchEvents,
   OutboxModule,
   type OutboxRow,
   OutboxSchema,
-  DispatchEvents,
   OutboxStore,
   ProcessedMessages,
 } from '@postcommit/core';

@@ -1,6 +1,6 @@
 /** An order and its message are written in one transaction of a plain pg client: both are there, or neither. */
 import assert from 'node:assert/strict';
-import { composeModules, OutboxModule, OutboxSchema, DispatchEvents } from '@postcommit/core';
+import { composeModules, DispatchEvents, OutboxModule, OutboxSchema } from '@postcommit/core';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import pg from 'pg';

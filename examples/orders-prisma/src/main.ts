@@ -1,6 +1,6 @@
 /** An order is paid and announced in one Prisma transaction; one that rolls back is not announced. */
 import assert from 'node:assert/strict';
-import { composeModules, OutboxModule, OutboxSchema, DispatchEvents } from '@postcommit/core';
+import { composeModules, DispatchEvents, OutboxModule, OutboxSchema } from '@postcommit/core';
 import { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
 import { openDatabase } from '@postcommit/tooling/database';
 import { PrismaPg } from '@prisma/adapter-pg';

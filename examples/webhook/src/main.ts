@@ -1,6 +1,6 @@
 /** Rows as signed HTTP requests: a redirect is not a delivery, Retry-After is waited for, and a 422 is final. */
 import assert from 'node:assert/strict';
-import { composeModules, OutboxModule, OutboxSchema, DispatchEvents, OutboxStore } from '@postcommit/core';
+import { composeModules, DispatchEvents, OutboxModule, OutboxSchema, OutboxStore } from '@postcommit/core';
 import { OutboxPgModule } from '@postcommit/store-pg';
 import { openDatabase } from '@postcommit/tooling/database';
 import pg from 'pg';

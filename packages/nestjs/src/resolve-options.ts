@@ -95,14 +95,14 @@ function resolveRetry({ retry = {} }: OutboxModuleOptions): FrozenRetry {
 }
 
 function passed(options: OutboxModuleOptions): CoreOptions {
-  const { concurrency, publishTimeoutMs, maxRetakes, backoffStrategies, schemas, maxPayloadBytes } = options;
+  const { concurrency, publishTimeoutMs, maxRetakes, backoffStrategies, topics, maxPayloadBytes } = options;
   const { onFirstFailure, onDead, onFailures, onBacklog } = options;
   const all = {
     concurrency,
     publishTimeoutMs,
     maxRetakes,
     backoffStrategies,
-    schemas,
+    topics,
     maxPayloadBytes,
     onFirstFailure,
     onDead,
