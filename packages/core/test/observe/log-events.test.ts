@@ -1,0 +1,55 @@
+import { VirtualClock } from '@postcommit/store-memory';
+import { describe, expect, test } from 'vitest';
+import { DispatchEvents } from '../../src/observe/dispatch-events.js';
+import { logEvents } from '../../src/observe/log-events.js';
+import { rowWith } from '../outbox-fixture.js';
+
+function open(): { clock: VirtualClock; events: DispatchEvents; lines: string[] } {
+  const lines: string[] = [];
+  const log =
+    (level: string) =>
+    (message: string): void =>
+      void lines.push(`${level}: ${message}`);
+  const clock = new VirtualClock();
+  const events = new DispatchEvents();
+  logEvents(events, { info: log('info'), warn: log('warn'), error: log('error') }, clock);
+  return { clock, events, lines };
+}
+
+const failed = (topic: string) => ({ row: rowWith({ id: 'a', topic }), error: 'no', delayMs: 5 });
+
+describe('logEvents', () => {
+  test('writes a line of one kind once a minute, and says how many were left out', async () => {
+    const { clock, events, lines } = open();
+    for (let time = 0; time < 4; time++) events.emit('failed', failed('order.paid'));
+    events.emit('failed', failed('mail.sent'));
+    await clock.advance(60_000);
+    events.emit('failed', failed('order.paid'));
+    expect(lines).toEqual([
+      'warn: row a of topic "order.paid" failed, next try in 5 ms: "no"',
+      'warn: row a of topic "mail.sent" failed, next try in 5 ms: "no"',
+      'warn: row a of topic "order.paid" failed, next try in 5 ms: "no" (3 more like this since the last line)',
+    ]);
+  });
+
+  test('reports a takeover, a lost database and its return, and why it polls', () => {
+    const { events, lines } = open();
+    events.emit('retaken', { row: rowWith({ id: 'a', topic: 't' }) });
+    events.emit('trouble', { error: new Error('ECONNREFUSED'), retryInMs: 100 });
+    events.emit('recovered', { afterMs: 1_234 });
+    events.emit('wakeup', { isListening: true });
+    events.emit('wakeup', { isListening: false, error: new Error('no direct connection'), willRetry: false });
+    expect(lines).toEqual([
+      'warn: took over row a of topic "t": the process that had claimed it died or stalled',
+      'error: the database does not answer, retrying: "ECONNREFUSED"',
+      'info: the database answers again after 1234 ms',
+      'warn: polling, because listening failed: "no direct connection"',
+    ]);
+  });
+
+  test('cannot be made to forge a line', () => {
+    const { events, lines } = open();
+    events.emit('failed', failed('a\nerror: forged'));
+    expect(lines[0]?.split('\n')).toHaveLength(1);
+  });
+});
