@@ -26,7 +26,7 @@ async function publish(row: OutboxRow): Promise<void> {
 }
 
 const app = composeModules([
-  OutboxModule.forRoot({ publisher: publish, schemas }),
+  OutboxModule.forRoot({ publisher: publish, topics }),
   OutboxPgModule.forRoot({ pool }),
 ]);
 await app.get(OutboxSchema).ensure();

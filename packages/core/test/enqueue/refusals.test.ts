@@ -44,7 +44,7 @@ test('a second stop during the first waits for it', async () => {
   expect(steps).toEqual(['first', 'second']);
 });
 
-test('a pool can’t be bound, only contributed to', () => {
+test('a list of contributions can’t be bound, only added to', () => {
   const module = {
     name: 'wrong',
     provides: [{ provide: OutboxInterceptors, useValue: new OutboxInterceptors([]) }],
