@@ -50,7 +50,7 @@ test('a list of contributions can’t be bound, only added to', () => {
     provides: [{ provide: OutboxInterceptors, useValue: new OutboxInterceptors([]) }],
   };
   expect(() => composeModules([module])).toThrow(
-    /module wrong binds the pool OutboxInterceptors; add to it with contributes/,
+    /module wrong binds OutboxInterceptors, a list of contributions; add to it with contributes/,
   );
 });
 
