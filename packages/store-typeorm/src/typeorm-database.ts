@@ -126,7 +126,7 @@ function placeOf(
   if (schema !== undefined && !hasSchemas) {
     throw new OutboxError(
       'INVALID_CONFIG',
-      `a data source of type '${options.type}' has no topics: leave out the option schema`,
+      `a data source of type '${options.type}' has no schemas: leave out the option schema`,
     );
   }
   const usedSchema = schema ?? ('schema' in options ? options.schema : undefined);
