@@ -436,19 +436,19 @@ describe('a group that takes too long', () => {
     const { store, dispatcher, clock, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const answer = deferred();
-    const events: AbortSignal[] = [];
+    const signals: AbortSignal[] = [];
     const publisher = new BatchPublisher(async (rows, { signal }) => {
-      events.push(signal);
+      signals.push(signal);
       await answer.promise;
       return results(rows);
     });
     const outbox = dispatcher(publisher, { publishTimeoutMs: 1_000 });
     const dispatching = outbox.dispatchPending();
     await clock.advance(999);
-    expect(events[0]?.aborted).toBe(false);
+    expect(signals[0]?.aborted).toBe(false);
     await clock.advance(1);
     expect(await dispatching).toMatchObject({ fetched: 2, failed: 2 });
-    expect(events[0]?.aborted).toBe(true);
+    expect(signals[0]?.aborted).toBe(true);
     for (const id of ['x1', 'x2'])
       expect(await row(id)).toMatchObject({ attempts: 1, lastError: 'publish took longer than 1000 ms' });
     await expect(outbox.dispatchPending()).rejects.toThrow(refusal('PUBLISHER_STUCK', 'all 1'));
@@ -544,17 +544,17 @@ describe('a claim that is lost during a group', () => {
   function slowGroup(): {
     publisher: BatchPublisher;
     answer: ReturnType<typeof deferred>;
-    events: AbortSignal[];
+    signals: AbortSignal[];
   } {
     const answer = deferred();
-    const events: AbortSignal[] = [];
+    const signals: AbortSignal[] = [];
     const publisher = new BatchPublisher(async (rows, { signal }) => {
-      events.push(signal);
+      signals.push(signal);
       signal.addEventListener('abort', () => answer.reject(signal.reason));
       await answer.promise;
       return results(rows);
     });
-    return { publisher, answer, events };
+    return { publisher, answer, signals };
   }
 
   test('on some rows does not abort it; those rows end as fenced', async () => {
