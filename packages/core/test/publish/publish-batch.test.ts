@@ -560,13 +560,13 @@ describe('a claim that is lost during a group', () => {
   test('on some rows does not abort it; those rows end as fenced', async () => {
     const { store, dispatcher, clock } = openOutbox({ claimTimeoutMs: 60_000 });
     await store.enqueue(entries('x1', 'x2', 'x3'));
-    const { publisher, answer, events } = slowGroup();
+    const { publisher, answer, signals } = slowGroup();
     const dispatching = dispatcher(publisher).dispatchPending();
     await clock.idle();
     await store.requeue('x1');
     await store.requeue('x3');
     await clock.advance(20_000);
-    expect(events[0]?.aborted).toBe(false);
+    expect(signals[0]?.aborted).toBe(false);
     answer.resolve();
     expect(await dispatching).toMatchObject({ dispatched: 1, fenced: 2 });
   });
@@ -574,14 +574,14 @@ describe('a claim that is lost during a group', () => {
   test('on all rows aborts it', async () => {
     const { store, dispatcher, clock } = openOutbox({ claimTimeoutMs: 60_000 });
     await store.enqueue(entries('x1', 'x2'));
-    const { publisher, events } = slowGroup();
+    const { publisher, signals } = slowGroup();
     const dispatching = dispatcher(publisher).dispatchPending();
     await clock.idle();
     await store.requeue('x1');
     await store.requeue('x2');
     await clock.advance(20_000);
-    expect(events[0]?.aborted).toBe(true);
-    expect(String(events[0]?.reason)).toContain('was lost: another dispatcher took it, or it was requeued');
+    expect(signals[0]?.aborted).toBe(true);
+    expect(String(signals[0]?.reason)).toContain('was lost: another dispatcher took it, or it was requeued');
     expect(await dispatching).toMatchObject({ fetched: 2, fenced: 2 });
   });
 
@@ -592,16 +592,16 @@ describe('a claim that is lost during a group', () => {
     );
     await store.enqueue(entries('x1', 'x2'));
     store.before.extendClaim = () => Promise.reject(new Error('database is away'));
-    const { publisher, events } = slowGroup();
+    const { publisher, signals } = slowGroup();
     const hold = checkedBy(async (value) => {
       if (value.id === 'x1') await clock.wait(30_000);
       return { value };
     });
     const dispatching = dispatcher(publisher, { pipeline: hold, publishTimeoutMs: 39_000 }).dispatchPending();
     await clock.advance(59_999);
-    expect(events[0]?.aborted).toBe(false);
+    expect(signals[0]?.aborted).toBe(false);
     await clock.advance(1);
-    expect(String(events[0]?.reason)).toContain('it expired and could not be extended: database is away');
+    expect(String(signals[0]?.reason)).toContain('it expired and could not be extended: database is away');
     expect(await dispatching).toMatchObject({ fetched: 2, failed: 2 });
   });
 });
