@@ -12,7 +12,9 @@ export class CallLimit {
     this.#clock = clock;
   }
 
-  /** Resolves as `call` does. Rejects after `limitMs`, or when `giveUp` is called. `what` names the call in the error. */
+  /**
+   * Resolves as `call` does. Rejects after `limitMs`, or when `giveUp` is called. `what` names the call in the error.
+   */
   within<T>(limitMs: number, what: string, call: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const cancel = this.#clock.schedule(limitMs, () =>

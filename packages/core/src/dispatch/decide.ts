@@ -16,9 +16,9 @@ export type Decision =
 const BROKEN_BACKOFF_DELAY_MS = 3_600_000;
 
 /**
- * Decides whether a failed row is retried, and when. Depends on the error, the row and the policy only; the policy stored
- * with the row takes precedence. Errors are recognised by their fields, so errors from another copy of this package, or
- * from other libraries, work too.
+ * Decides whether a failed row is retried, and when. Depends on the error, the row and the policy only; the policy
+ * stored with the row takes precedence. Errors are recognised by their fields, so errors from another copy of this
+ * package, or from other libraries, work too.
  *
  * @throws `INVALID_RETRY_POLICY` when a backoff function does not return a finite number, and whatever it throws.
  */

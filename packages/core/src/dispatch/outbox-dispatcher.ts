@@ -33,8 +33,8 @@ export class OutboxDispatcher {
   /**
    * Publishes one batch of at most `limit` rows. A row that fails does not stop the others.
    *
-   * @throws `INVALID_ARGUMENT` for an invalid limit, `PUBLISHER_STUCK` when every publish slot is held by a publish that
-   * timed out and is still running.
+   * @throws `INVALID_ARGUMENT` for an invalid limit, `PUBLISHER_STUCK` when every publish slot is held by a publish
+   * that timed out and is still running.
    */
   async dispatchPending(limit: number = this.#engine.config.batchSize): Promise<DispatchSummary> {
     assertLimit(limit);

@@ -18,8 +18,8 @@ export interface SettleTarget {
 }
 
 /**
- * Records outcomes and returns the ids that were still ours. A failed settle is retried while `retryForMs` allows it, so
- * that published rows are not published again; settling twice is safe. A settle that is not answered within
+ * Records outcomes and returns the ids that were still ours. A failed settle is retried while `retryForMs` allows it,
+ * so that published rows are not published again; settling twice is safe. A settle that is not answered within
  * `claimTimeoutMs` has failed.
  */
 export async function settleBatch(

@@ -18,7 +18,9 @@ export class Verdicts {
     this.#random = random;
   }
 
-  /** The outcome of a row that must not be published; undefined if it may be. A promise only for topics with a schema. */
+  /**
+   * The outcome of a row that must not be published; undefined if it may be. A promise only for topics with a schema.
+   */
   beforePublish(row: OutboxRow): Outcome | undefined | Promise<Outcome | undefined> {
     const verdict = verdictBeforePublish(row, this.#config);
     return verdict ?? (this.#pipeline.hasSchema(row.topic) ? this.#schemaMismatch(row) : undefined);

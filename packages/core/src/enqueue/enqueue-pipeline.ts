@@ -31,7 +31,10 @@ const ENQUEUE_NAMES: OptionNames<EnqueueOptions> = {
   generateId: true,
 };
 
-/** Of all payloads of one call, which is one statement: PostgreSQL takes 256 MB of JSON in one, and Node twice that in a string. */
+/**
+ * Of all payloads of one call, which is one statement: PostgreSQL takes 256 MB of JSON in one, and Node twice that in a
+ * string.
+ */
 const MAX_CALL_LENGTH = 128 * 1_048_576;
 
 type Insert = (rows: readonly NewRow[]) => Promise<void>;

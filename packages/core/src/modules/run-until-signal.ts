@@ -18,8 +18,8 @@ export interface SignalSource {
  * close your own connections then. Keeps the process alive until the signal. A second signal ends the process at once,
  * by the default action.
  *
- * It listens from the call on, not only once it is awaited. Keep `graceMs` a few seconds below the time that your platform
- * allows before it kills (30 s on Kubernetes, 10 s with `docker stop`).
+ * It listens from the call on, not only once it is awaited. Keep `graceMs` a few seconds below the time that your
+ * platform allows before it kills (30 s on Kubernetes, 10 s with `docker stop`).
  *
  * @throws whatever `app.stop()` throws; unless you catch it, the process then exits with code 1.
  * @example

@@ -34,7 +34,10 @@ export interface DispatchEventMap {
   readonly fenced: { readonly ids: readonly string[] };
   /** Claims that had expired, of a process that died or stalled, were taken over. */
   readonly retaken: { readonly row: OutboxRow };
-  /** More than `threshold` tries of a topic failed, or rows of it died, within `windowMs`. Emitted once until there were fewer. */
+  /**
+   * More than `threshold` tries of a topic failed, or rows of it died, within `windowMs`. Emitted once until there were
+   * fewer.
+   */
   readonly failures: FailureCount;
   /** At least `threshold` rows are due. Told once, and again after it has been less. */
   readonly backlog: OutboxBacklog & { readonly threshold: number };

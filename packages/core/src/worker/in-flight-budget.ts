@@ -8,8 +8,8 @@ const SAMPLE_SIZE = 50;
 const LATEST_WEIGHT = 0.5;
 
 /**
- * Limits the memory used by claimed rows. The size of a row is known only after it was claimed, so the number of rows to
- * claim is estimated from a moving average.
+ * Limits the memory used by claimed rows. The size of a row is known only after it was claimed, so the number of rows
+ * to claim is estimated from a moving average.
  */
 export class InFlightBudget {
   readonly #maxBytes: number;

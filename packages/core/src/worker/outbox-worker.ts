@@ -45,8 +45,9 @@ const HEALTH_TIMEOUT_MS = 5_000;
  * Claims due rows, publishes them and records the outcomes, continuously until it is stopped.
  *
  * It sends one claim at a time, while fewer than `batchesInFlight` batches are in flight. If the database goes away
- * during a batch, publishes continue, the settle is retried until the claim expires, and new claims are retried with backoff.
- * Rows that could not be settled in time are published again, by this worker or another, once their claim has expired.
+ * during a batch, publishes continue, the settle is retried until the claim expires, and claims are retried with
+ * backoff. Rows that could not be settled in time are published again, by this worker or another, once their claim has
+ * expired.
  *
  * @example
  * const worker = new OutboxWorker(store, (row) => broker.send(row.topic, row.payload));
@@ -110,9 +111,9 @@ export class OutboxWorker {
   }
 
   /**
-   * Stops the worker. Rows whose publish has not started are released at once. Running publishes have `graceMs` (default
-   * 10 s) to finish; then their signal aborts. Returns the ids of abandoned rows, whose claims are left to expire. If
-   * there are none, nothing more is published and no timer or listener remains.
+   * Stops the worker. Rows whose publish has not started are released at once. Running publishes have `graceMs`
+   * (default 10 s) to finish; then their signal aborts. Returns the ids of abandoned rows, whose claims are left to
+   * expire. If there are none, nothing more is published and no timer or listener remains.
    *
    * @throws `INVALID_ARGUMENT` for an invalid `graceMs`.
    */

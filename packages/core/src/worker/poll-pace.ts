@@ -1,8 +1,9 @@
 /** The shortest wait between polls, except right after a pause and while more rows may be due. */
 const SHORTEST_MS = 2;
 /**
- * The first waits of a burst. A hint from this process arrives before the COMMIT, which takes about as long as one or two
- * polls. A hint from another process arrives after it; poll once more, in case another worker claimed those rows first.
+ * The first waits of a burst. A hint from this process arrives before the COMMIT, which takes about as long as one or
+ * two polls. A hint from another process arrives after it; poll once more, in case another worker claimed those rows
+ * first.
  */
 const QUICK_MS = { 'before-commit': [0, 0, 1], 'after-commit': [1] } as const;
 /** The remaining waits. They cover other enqueues in the next 25 ms, then transactions that are slow to commit. */

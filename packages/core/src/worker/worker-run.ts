@@ -44,9 +44,9 @@ type RunPhase = 'running' | 'releasing' | 'draining' | 'closing' | 'over';
 const SETTLE_GRACE_MS = 5_000;
 
 /**
- * One run of the worker, from start to stop: a loop over its inbox. Only the loop changes the state: `#claimIfDue` sends
- * claims, and `#on` handles events. At most one claim is under way. The batch it returns is published concurrently with
- * the loop, and its end is posted to the inbox.
+ * One run of the worker, from start to stop: a loop over its inbox. Only the loop changes the state: `#claimIfDue`
+ * sends claims, and `#on` handles events. At most one claim is under way. The batch it returns is published
+ * concurrently with the loop, and its end is posted to the inbox.
  */
 export class WorkerRun {
   readonly #options: WorkerRunOptions;
