@@ -7,7 +7,8 @@ export function topicMatcher(pattern: string): (topic: string) => boolean {
   const head = parts.shift() ?? '';
   const tail = parts.pop();
   if (tail === undefined) return (topic) => topic === pattern;
-  return (topic) => topic.startsWith(head) && topic.endsWith(tail) && containsInOrder(topic, head, parts, tail);
+  return (topic) =>
+    topic.startsWith(head) && topic.endsWith(tail) && containsInOrder(topic, head, parts, tail);
 }
 
 /** Matches each part at its first occurrence, which leaves the most room for the parts after it. */

@@ -24,7 +24,10 @@ export function schemaCheck(schema: OutboxSchema | undefined, events: DispatchEv
   };
 }
 
-async function findProblems(schema: OutboxSchema | undefined, events: DispatchEvents): Promise<SchemaProblem[]> {
+async function findProblems(
+  schema: OutboxSchema | undefined,
+  events: DispatchEvents,
+): Promise<SchemaProblem[]> {
   try {
     return (await schema?.check()) ?? [];
   } catch (error) {

@@ -168,7 +168,7 @@ describe('schemas at enqueue', () => {
 
   test.each([undefined, null, {}, { '~standard': {} }, () => true])('%s is no schema', (schema) => {
     expect(() => new EnqueuePipeline({ topics: { 'order.paid': schema as never } })).toThrow(
-      refusal('INVALID_CONFIG', "topics: the one of topic 'order.paid' is not a Standard Schema"),
+      refusal('INVALID_CONFIG', "topics: the schema of 'order.paid' is not a Standard Schema"),
     );
   });
 });
