@@ -4,7 +4,7 @@ import type { RowInFlight } from './row-in-flight.js';
 
 /**
  * Hands out the rows of a batch in publish order. Rows with the same key are published one after another: `take` skips
- * a row whose key is being published, and the lane that publishes that key takes it next.
+ * a row whose key is being published, and the lane that publishes that key comes back for it.
  */
 export class BatchQueue {
   readonly #rows: readonly RowInFlight[];

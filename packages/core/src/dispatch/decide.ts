@@ -20,7 +20,7 @@ const BROKEN_BACKOFF_DELAY_MS = 3_600_000;
  * stored with the row takes precedence. Errors are recognised by their fields, so errors from another copy of this
  * package, or from other libraries, work too.
  *
- * @throws `INVALID_RETRY_POLICY` when a backoff function does not return a finite number, and whatever it throws.
+ * @throws `INVALID_RETRY_POLICY` if a backoff function is missing or returns no finite number, and any error it throws.
  */
 export function decide(
   error: unknown,

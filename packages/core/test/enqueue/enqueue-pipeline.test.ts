@@ -93,7 +93,9 @@ describe('EnqueuePipeline', () => {
     const { run, inserted } = recorded();
     const largest = { topic: 't', payload: 'x'.repeat(1_048_574) };
     const list = Array.from({ length: 129 }, () => largest);
-    await expect(run(list)).rejects.toThrow(refusal('PAYLOAD_TOO_LARGE', 'entry 128: up to here'));
+    await expect(run(list)).rejects.toThrow(
+      refusal('PAYLOAD_TOO_LARGE', 'entry 128: with this entry, the payloads of this call exceed 128 MiB'),
+    );
     expect(inserted).toEqual([]);
   });
 

@@ -44,13 +44,13 @@ test('a second stop during the first waits for it', async () => {
   expect(steps).toEqual(['first', 'second']);
 });
 
-test('a pool can’t be bound, only contributed to', () => {
+test('a list of contributions can’t be bound, only contributed to', () => {
   const module = {
     name: 'wrong',
     provides: [{ provide: OutboxInterceptors, useValue: new OutboxInterceptors([]) }],
   };
   expect(() => composeModules([module])).toThrow(
-    /module wrong binds the pool OutboxInterceptors; add to it with contributes/,
+    /module wrong binds OutboxInterceptors, a list of contributions; add to it with contributes/,
   );
 });
 
