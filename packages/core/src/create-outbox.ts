@@ -26,15 +26,15 @@ export interface CreateOutboxOptions<Tx, Topics extends TopicSchemas>
   extends Omit<OutboxModuleOptions, 'publisher' | 'topics' | 'logger'> {
   /** Where rows are stored: `pgStore(pool)`, `typeormStore(dataSource)`, `prismaStore(client)`, `memoryStore()`. */
   readonly store: StoreModule<Tx>;
-  /** Publishes a row. May be left out in a process that only enqueues, with `worker: false`. */
+  /** Publishes a row. Optional in a process that only enqueues, with `worker: false`. */
   readonly publisher?:
     | OutboxPublisher
     | ((row: RowFor<NoInfer<Topics>>, context: PublishContext) => Promise<unknown>);
-  /** A Standard Schema for each topic. Entries and rows are typed by them, and other topics don't compile. */
+  /** A Standard Schema for each topic. Entries and rows get their types from them; other topics don't compile. */
   readonly topics?: Topics;
-  /** Further modules: telemetry, retention, scheduled messages and the like. */
+  /** Additional modules, such as telemetry, retention or scheduled messages. */
   readonly modules?: readonly Module[];
-  /** Where to log. `false` silences it. Default: one line on standard error for what an operator has to know. */
+  /** Logs what an operator needs to know; `false` disables it. @default one line per event on standard error */
   readonly logger?: OutboxLogger | false;
 }
 
@@ -43,7 +43,7 @@ export interface Outbox<Tx, Topics extends TopicSchemas> {
   /**
    * Stores entries inside your transaction: they are published if, and only if, it commits. Returns their ids.
    *
-   * @throws `INVALID_TRANSACTION` where the handle is not an open transaction.
+   * @throws `INVALID_TRANSACTION` if the handle is not an open transaction.
    */
   enqueueWith(tx: Tx, entries: EntryFor<Topics> | ReadonlyArray<EntryFor<Topics>>): Promise<string[]>;
   /** Stores entries in a transaction of their own: all or none. Returns their ids. */
@@ -54,16 +54,16 @@ export interface Outbox<Tx, Topics extends TopicSchemas> {
   check(): Promise<SchemaProblem[]>;
   /** Checks the tables and starts the worker. */
   start(): Promise<void>;
-  /** Stops the worker, after it has finished what it is publishing, or after `graceMs` (default 10 s). */
+  /** Stops the worker. Publishes in flight have `graceMs` (default 10 s) to finish. */
   stop(options?: StopOptions): Promise<void>;
   /** Waits for SIGTERM or SIGINT, then stops. */
   runUntilSignal(options?: StopOptions): Promise<void>;
   /** Publishes one batch now, whether or not the worker runs. */
   dispatchPending(limit?: number): Promise<DispatchSummary>;
-  /** For a health check. */
+  /** Returns the state of the worker, for a health check. */
   health(): Promise<WorkerHealth>;
   /** Registers a listener for what happens to rows and to the worker. Returns an unsubscribe function. */
-  on<Signal extends DispatchEventName>(signal: Signal, listener: DispatchEventListener<Signal>): () => void;
+  on<Name extends DispatchEventName>(name: Name, listener: DispatchEventListener<Name>): () => void;
   /** For operations: `count`, `peek`, `requeue`, `cancel` and the like. */
   readonly store: TransactionalOutboxStore<Tx>;
   /** The composed application, for containers. */
@@ -108,7 +108,7 @@ export function createOutbox<Tx, const Topics extends TopicSchemas = {}>(
     runUntilSignal: (signalOptions) => runUntilSignal(app, signalOptions),
     dispatchPending: (limit) => app.get(OutboxDispatcher).dispatchPending(limit),
     health: () => app.get(OutboxWorker).health(),
-    on: (signal, listener) => app.get(DispatchEvents).on(signal, listener),
+    on: (name, listener) => app.get(DispatchEvents).on(name, listener),
     store,
     app,
   };

@@ -30,18 +30,18 @@ import { schemaCheck } from './store/schema-check.js';
 import { OutboxWorker } from './worker/outbox-worker.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker/worker-config.js';
 
-/** Called for alerts, each after what it tells is in the table. A hook that fails never holds up a row. */
+/** Hooks for alerts. Each is called after the outcome is in the table. A hook that fails never delays a row. */
 export interface OutboxHooks {
-  /** A row failed for the first time; `willRetry` tells whether that was also the last. */
+  /** A row failed for the first time. `willRetry` is false if it is dead. */
   readonly onFirstFailure?: DispatchEventListener<'firstFailure'>;
-  /** A row was given up. The row has all that a dead-letter record needs. */
+  /** A row is dead. The event has everything that a dead-letter record needs. */
   readonly onDead?: DispatchEventListener<'dead'>;
   /**
-   * More than `threshold` tries of a topic failed, or rows of it died, within `windowMs`; again only after there were
-   * fewer. Counts what this process did.
+   * A topic had more than `threshold` failed publishes or dead rows within `windowMs`. Called again only after there
+   * were fewer. Counts this process only.
    */
   readonly onFailures?: FailureThreshold & { readonly notify: DispatchEventListener<'failures'> };
-  /** The worker saw at least `threshold` rows that are due; again only after there were less. */
+  /** The worker found at least `threshold` due rows. Called again only after there were fewer. */
   readonly onBacklog?: { readonly threshold: number; readonly notify: DispatchEventListener<'backlog'> };
 }
 
@@ -50,11 +50,11 @@ export interface OutboxModuleOptions
     Omit<Partial<WorkerConfig>, 'backlogThreshold'>,
     OutboxHooks,
     Pick<EnqueueOptions, 'topics' | 'maxPayloadBytes'> {
-  /** Short for a preference that binds `OutboxPublisher`. */
+  /** Publishes rows. The same as a preference that binds `OutboxPublisher`. */
   readonly publisher?: OutboxPublisher | PublishFunction | undefined;
-  /** Logs what an operator has to know, one line each and never a payload. Default: nothing is logged. */
+  /** Logs what an operator needs to know, one line per event and never a payload. @default nothing is logged */
   readonly logger?: OutboxLogger | undefined;
-  /** False in a process that only enqueues: `app.start()` then runs no worker. Default true. */
+  /** Whether `app.start()` runs the worker. False in a process that only enqueues. @default true */
   readonly worker?: boolean;
 }
 
@@ -74,7 +74,7 @@ const OPTION_NAMES: OptionNames<OutboxModuleOptions> = {
 };
 const ON_BACKLOG_NAMES: OptionNames<OutboxHooks['onBacklog'] & object> = { threshold: true, notify: true };
 
-/** What the dispatcher and the worker are made of. */
+/** The dependencies of the dispatcher and the worker. */
 const ENGINE = [
   OutboxStore,
   optional(OutboxPublisher),
@@ -90,7 +90,7 @@ const SCHEMA_CHECK: Contribution<Lifecycle> = contributeFactory(
   schemaCheck,
 );
 
-/** What the store reports becomes a signal between start and stop, whether or not a worker runs. */
+/** Emits the store's problems as events between start and stop, whether or not a worker runs. */
 const STORE_PROBLEMS: Contribution<Lifecycle> = contributeFactory(
   Lifecycles,
   [OutboxStore, DispatchEvents],
@@ -107,10 +107,10 @@ const STORE_PROBLEMS: Contribution<Lifecycle> = contributeFactory(
   },
 );
 
-/** The worker runs unless something else drives the dispatcher. */
+/** Runs the worker, unless an `OutboxDriver` is bound. */
 const WORKER_LIFECYCLE: Contribution<Lifecycle> = contributeFactory(
   Lifecycles,
-  // Made when it is to run: an application whose commands only look needs no publisher.
+  // Created only when it runs: commands that only inspect the outbox need no publisher.
   [lazy(OutboxWorker), optional(OutboxDriver)],
   (worker, driver) => ({
     name: 'OutboxWorker',
@@ -124,8 +124,8 @@ const WORKER_LIFECYCLE: Contribution<Lifecycle> = contributeFactory(
 );
 
 /**
- * The heart of every line-up: the enqueue pipeline, the dispatcher and the worker. Compose it with one store module.
- * It is a module itself, with all defaults; `forRoot` takes options.
+ * The core module: the enqueue pipeline, the dispatcher and the worker. Compose it with one store module. Use it as it
+ * is for the defaults, or call `forRoot` with options.
  */
 export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Module } = {
   ...outboxModule({}),
@@ -147,7 +147,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
     ...both,
     ...(onBacklog && { backlogThreshold: onBacklog.threshold }),
   };
-  // Refuses nonsense here, where it was written, not when the first entry comes.
+  // Fail here, where the options were written, and not at the first entry.
   resolveConfig(config);
   resolveWorkerConfig(working);
   new EnqueuePipeline(enqueuing);
@@ -207,7 +207,9 @@ function eventsWith(options: OutboxModuleOptions): DispatchEvents {
   return events;
 }
 
-/** A process that only enqueues, and is given no strategies, can't know those of the dispatchers. */
+/**
+ * A process that only enqueues may not know the strategies of the dispatchers, so it checks names only if given some.
+ */
 function knownStrategies(options: OutboxModuleOptions): Pick<EnqueueOptions, 'backoffStrategies'> {
   const { worker = true, backoffStrategies = worker ? {} : undefined } = options;
   return backoffStrategies ? { backoffStrategies } : {};
@@ -217,12 +219,12 @@ function publisherProvider(publisher: OutboxPublisher | PublishFunction | undefi
   return publisher === undefined ? [] : [{ provide: OutboxPublisher, useValue: toPublisher(publisher) }];
 }
 
-/** Contributed routes come first: their rows are not the application's. */
+/** Contributed routes come first: the application's publisher never sees their rows. */
 function withRoutes(publisher: OutboxPublisher | undefined, routes: OutboxRoutes): OutboxPublisher {
   if (!publisher && routes.items.length === 0) {
     throw new OutboxError(
       'MISSING_BINDING',
-      'OutboxPublisher is not bound, so there is nowhere to send rows: use OutboxModule.forRoot({ publisher }), compose a publisher module, or add preferences: [{ provide: OutboxPublisher, useClass: … }]; an application that only enqueues says OutboxModule.forRoot({ worker: false })',
+      'OutboxPublisher is not bound, so there is nowhere to send rows: use OutboxModule.forRoot({ publisher }), compose a publisher module, or add preferences: [{ provide: OutboxPublisher, useClass: … }]; if the application only enqueues, use OutboxModule.forRoot({ worker: false })',
     );
   }
   if (routes.items.length === 0 && publisher) return publisher;

@@ -546,7 +546,7 @@ describe('the worker of OutboxModule', () => {
     await app.get(OutboxStore).enqueue({ ...paid, id: 'x1' });
     await app.get(OutboxDispatcher).dispatchPending();
     expect(warning.mock.calls).toEqual([
-      ["a listener of the outbox signal 'dead' failed: pager is away", 'OutboxWarning'],
+      ["a listener of the outbox event 'dead' failed: pager is away", 'OutboxWarning'],
     ]);
     warning.mockRestore();
   });

@@ -1,5 +1,5 @@
 import { HeldKeys } from '../message/held-keys.js';
-import { comesFirstAgain, type Outcome } from '../message/outcome.js';
+import { blocksKey, type Outcome } from '../message/outcome.js';
 import type { PublishContext } from '../message/publish-context.js';
 import type { PublishLayer, PublishStep } from '../observe/interceptors.js';
 import { type PublishGroup, publishGroupThrough, publishThrough } from '../publish/intercepted-publish.js';
@@ -14,14 +14,14 @@ type Group = [RowInFlight, ...RowInFlight[]];
 
 export interface BatchPublishingOptions {
   readonly publisher: OutboxPublisher;
-  /** What stands around each publish. */
+  /** The publish interceptors, outermost first. */
   readonly layers: readonly PublishLayer[];
   readonly verdicts: Verdicts;
   readonly bounds: PublishBounds;
   readonly concurrency: number;
 }
 
-/** Brings every row of a batch to an outcome. Records nothing. */
+/** Publishes the rows of a batch and decides the outcome of each. Writes nothing to the store. */
 export class BatchPublishing {
   readonly #rows: readonly RowInFlight[];
   readonly #options: BatchPublishingOptions;
@@ -38,20 +38,20 @@ export class BatchPublishing {
     this.#publishTogether = publishGroupThrough(options.layers);
   }
 
-  /** Publishes in as many lanes as may publish at once. What none of them could start is released. */
+  /** Publishes in up to `concurrency` parallel lanes. Rows that no lane could start are released. */
   async run(): Promise<void> {
     const lanes = Math.min(this.#options.concurrency, this.#rows.length);
     await Promise.all(Array.from({ length: lanes }, () => this.#runLane()));
     for (const flight of this.#queue.clear('ended')) this.#end(flight, released(flight));
   }
 
-  /** Lets nothing more start. Returns the rows that had not started, for the caller to release. */
+  /** Starts no more rows. Returns those that have not started; the caller releases them. */
   close(): RowInFlight[] {
     this.#isClosed = true;
     return this.#queue.clear('returning');
   }
 
-  /** Publishes one row or group after another, as long as it has a slot and rows may start. */
+  /** Publishes one row or group after another while it has a slot and rows are waiting. */
   async #runLane(): Promise<void> {
     const { slots } = this.#options.bounds;
     if (!(await slots.acquire())) return;
@@ -60,13 +60,13 @@ export class BatchPublishing {
       const keepsSlot = publisher.publishBatch
         ? await this.#publishGroup(publisher, next)
         : await this.#publishOne(next);
-      // A publisher that does not end keeps our slot; we go on with another one, if there is work and one comes free.
+      // A publisher that is still running keeps our slot, so this lane needs another one to continue.
       if (keepsSlot && (this.#queue.isEmpty || !(await slots.acquire()))) return;
     }
     slots.release({ overdue: false });
   }
 
-  /** A route that throws when asked fails its row when that is published, and no other. */
+  /** A route whose `matches` throws is left to `publish`, where it throws again and fails only this row. */
   #publisherOf({ row }: RowInFlight): OutboxPublisher {
     const { publisher } = this.#options;
     try {
@@ -76,17 +76,17 @@ export class BatchPublishing {
     }
   }
 
-  /** Returns whether the publisher is still running, and so keeps the slot. */
+  /** Returns true if the publisher is still running and keeps the slot. */
   async #publishOne(flight: RowInFlight): Promise<boolean> {
     const before = this.#verdictBefore(flight);
-    // Awaiting what is not a promise would cost every row a turn of the event loop's queue.
+    // Awaiting a plain value would cost every row a trip through the microtask queue.
     const verdict: Outcome | undefined = before instanceof Promise ? await before : before;
     const unpublished = verdict ?? (this.#mayStart(flight) ? undefined : released(flight));
     if (unpublished) {
       this.#end(flight, unpublished);
       return false;
     }
-    // A copy: whatever a publisher does to its row, it is settled as the row it was.
+    // A copy: a publisher that changes its row must not change what is settled.
     const copy = { ...flight.row };
     const publish = (context: PublishContext) => this.#publish(copy, context);
     const end = await publishBounded([flight], publish, this.#options.bounds);
@@ -94,28 +94,28 @@ export class BatchPublishing {
     return end.keepsSlot;
   }
 
-  /** The same for all rows that can go out with this one. */
+  /** Publishes `first` and all rows that can share its call. Returns true if the publisher keeps the slot. */
   async #publishGroup(publisher: OutboxPublisher, first: RowInFlight): Promise<boolean> {
-    const group = await this.#fitToPublish(
-      this.#queue.takeWith(first, (next) => this.#publisherOf(next) === publisher),
+    const group = await this.#publishable(
+      this.#queue.takeGroup(first, (next) => this.#publisherOf(next) === publisher),
     );
     if (!isGroup(group)) return false;
     const copies = group.map(({ row }) => ({ ...row }));
     const publish = (context: PublishContext) => this.#publishTogether(publisher, copies, context);
     const end = await publishBounded(group, publish, this.#options.bounds);
-    // Only the unbroken beginning of a key counts: what was sent past a failed row is sent again after it.
+    // Rows behind a failed row of their key are released, even if they were sent: they are sent again after it.
     const held = new HeldKeys();
     for (const [index, flight] of group.entries()) {
       const result = end.published ? end.value[index] : { status: 'rejected' as const, reason: end.error };
       const outcome = held.has(flight) ? released(flight) : this.#outcomeOf(result, flight);
-      if (comesFirstAgain(outcome)) held.hold(flight);
+      if (blocksKey(outcome)) held.hold(flight);
       this.#end(flight, outcome);
     }
     return end.keepsSlot;
   }
 
-  /** Ends the rows of a group that must not be published, and returns the others. */
-  async #fitToPublish(rows: readonly RowInFlight[]): Promise<RowInFlight[]> {
+  /** Ends the rows that must not be published and returns the others. */
+  async #publishable(rows: readonly RowInFlight[]): Promise<RowInFlight[]> {
     const undecided: RowInFlight[] = [];
     for (const flight of rows) {
       const before = this.#verdictBefore(flight);
@@ -123,7 +123,7 @@ export class BatchPublishing {
       if (verdict) this.#end(flight, verdict);
       else undecided.push(flight);
     }
-    // Checked for all at once, and last: claims can be lost while schemas are asked.
+    // Checked last, and for all rows at once: claims can be lost while schemas validate.
     const held = new HeldKeys();
     return undecided.filter((flight) => {
       if (this.#mayStart(flight) && !held.has(flight)) return true;

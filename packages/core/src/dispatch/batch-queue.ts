@@ -1,16 +1,16 @@
 import { HeldKeys } from '../message/held-keys.js';
-import { comesFirstAgain, type Outcome } from '../message/outcome.js';
+import { blocksKey, type Outcome } from '../message/outcome.js';
 import type { RowInFlight } from './row-in-flight.js';
 
 /**
- * Hands out the rows of a batch in publish order. Rows of one key go one after another: a row whose key is being
- * published is skipped, and whoever publishes that key comes back for it.
+ * Hands out the rows of a batch in publish order. Rows with the same key are published one after another: `take` skips
+ * a row whose key is being published, and the lane that publishes that key comes back for it.
  */
 export class BatchQueue {
   readonly #rows: readonly RowInFlight[];
   /** Every row before this index has started. */
   #firstWaiting = 0;
-  /** How many rows of a key have started and not ended. */
+  /** Rows in progress, by key. */
   readonly #busyKeys = new Map<string, number>();
   readonly #heldKeys = new HeldKeys();
 
@@ -18,7 +18,7 @@ export class BatchQueue {
     this.#rows = rows;
   }
 
-  /** The first row that may start; undefined when none may, now or ever again for this caller. */
+  /** Starts the first row that may start. Undefined when the caller has nothing left to do in this batch. */
   take(): RowInFlight | undefined {
     for (const next of this.#waiting()) {
       if (this.#isBusy(next)) continue;
@@ -28,24 +28,24 @@ export class BatchQueue {
     return undefined;
   }
 
-  /** Every row that may go out in one call with `first`, which was taken before; rows of one key in order. */
-  takeWith(first: RowInFlight, goesAlong: (next: RowInFlight) => boolean): RowInFlight[] {
+  /** Starts every row that can share a call with `first`, which has started. Keeps the order within a key. */
+  takeGroup(first: RowInFlight, canJoin: (next: RowInFlight) => boolean): RowInFlight[] {
     const group = [first];
     const groupKeys = new Set([first.key]);
-    /** A row that stays behind holds back the rows of its key. */
-    const staying = new HeldKeys();
+    /** Keys with a row that can't join: the rows behind it must not overtake it. */
+    const skipped = new HeldKeys();
     for (const next of this.#waiting()) {
       const isFree = groupKeys.has(next.key) || !this.#isBusy(next);
-      if (isFree && !staying.has(next) && goesAlong(next)) {
+      if (isFree && !skipped.has(next) && canJoin(next)) {
         this.#start(next);
         group.push(next);
         groupKeys.add(next.key);
-      } else staying.hold(next);
+      } else skipped.hold(next);
     }
     return group;
   }
 
-  /** Whether an older row of its key failed or was released, so that this one must not overtake it. */
+  /** Whether an older row with the same key failed or was released; this one must not overtake it. */
   isHeldBack(flight: RowInFlight): boolean {
     return this.#heldKeys.has(flight);
   }
@@ -55,15 +55,14 @@ export class BatchQueue {
     const others = (this.#busyKeys.get(key) ?? 1) - 1;
     if (others > 0) this.#busyKeys.set(key, others);
     else this.#busyKeys.delete(key);
-    if (comesFirstAgain(outcome)) this.#heldKeys.hold({ key });
+    if (blocksKey(outcome)) this.#heldKeys.hold({ key });
   }
 
-  /** Whether no row is waiting. */
   get isEmpty(): boolean {
     return this.#waiting().next().done === true;
   }
 
-  /** Takes out every waiting row, for `phase`. Nothing starts after that. */
+  /** Moves every waiting row to `phase` and returns them. No row starts after that. */
   clear(phase: 'returning' | 'ended'): RowInFlight[] {
     const rows = [...this.#waiting()];
     for (const flight of rows) flight.phase = phase;

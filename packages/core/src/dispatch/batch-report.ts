@@ -6,7 +6,7 @@ import type { EndedRow } from './row-in-flight.js';
 
 type FailedOutcome = Extract<Outcome, { kind: 'failed' | 'dead' }>;
 
-/** Whether a row was still ours when its outcome was recorded; nearly always all of them were. */
+/** Returns a test for rows that were still ours when their outcome was recorded. Nearly always, all were. */
 export function stillOurs(ended: readonly EndedRow[], settled: readonly string[]): (id: string) => boolean {
   if (settled.length === ended.length) return () => true;
   const ours = new Set(settled);
@@ -24,8 +24,8 @@ export function summarise(
   return { fetched, dispatched, failed, dead, fenced };
 }
 
-/** Emits what became of each row, after it is in the table, and only for rows that were still ours. */
-export function emitEnds(
+/** Emits the outcomes of rows that were still ours. Call it after they were recorded. */
+export function emitOutcomes(
   events: DispatchEvents,
   ended: readonly EndedRow[],
   isOurs: (id: string) => boolean,
@@ -51,7 +51,7 @@ function emitFailure(events: DispatchEvents, row: OutboxRow, outcome: FailedOutc
   if (isFirst) events.emit('firstFailure', { row, error, willRetry: true, delayMs });
 }
 
-/** The row as its outcome leaves it. Times are this process's: asking for the database's would cost a statement. */
+/** The row after its outcome. Times are from this process: reading the database's would cost a statement. */
 function rowAfter(row: OutboxRow, outcome: FailedOutcome): OutboxRow {
   const { claimToken: _, ...unclaimed } = row;
   const now = Date.now();

@@ -1,8 +1,8 @@
 import type { Clock } from '../modules/clock.js';
 
 /**
- * Bounds calls of a store. A call may end later all the same: a connection that was cut off without a word answers
- * nothing for a very long time, and nobody can call the question back.
+ * Limits how long we wait for calls to the store. The call itself can't be cancelled and may still complete later: on a
+ * connection that was cut without a TCP reset, a query can hang for many minutes.
  */
 export class CallLimit {
   readonly #clock: Clock;
@@ -12,7 +12,9 @@ export class CallLimit {
     this.#clock = clock;
   }
 
-  /** Rejects when `call` has not ended after `limitMs`, or at `giveUp`. */
+  /**
+   * Resolves as `call` does. Rejects after `limitMs`, or when `giveUp` is called. `what` names the call in the error.
+   */
   within<T>(limitMs: number, what: string, call: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const cancel = this.#clock.schedule(limitMs, () =>
@@ -31,7 +33,7 @@ export class CallLimit {
     });
   }
 
-  /** Stops waiting for all calls. Afterwards no timer remains. */
+  /** Rejects every pending wait. No timer remains. */
   giveUp(error: Error): void {
     for (const giveUp of this.#waiting) giveUp(error);
   }

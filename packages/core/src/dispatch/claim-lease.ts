@@ -5,8 +5,8 @@ import { heartbeatMs } from './outbox-config.js';
 import type { RowInFlight } from './row-in-flight.js';
 
 /**
- * Keeps the claim of one batch alive while its rows are published, and aborts publishes whose claim is lost. The
- * deadline runs on the process's own clock from before the claim was sent, so it always passes before the database's.
+ * Extends the claim of one batch while its rows are published, and aborts publishes whose claim is lost. The deadline
+ * counts on the process's own clock from before the claim was sent, so it always passes before the database's does.
  */
 export class ClaimLease {
   readonly #store: OutboxStore;
@@ -30,12 +30,12 @@ export class ClaimLease {
     this.#rows = rows;
     this.#clock = clock;
     this.#deadlineMs = sentAtMs + store.claimTimeoutMs;
-    // Counted from the sending too: a claim that was answered late would run out before its first heartbeat.
+    // Also counted from sending: a claim that was answered late could otherwise expire before its first heartbeat.
     this.#cancelHeartbeat = this.#scheduleHeartbeat(clock.monotonicMs() - sentAtMs);
     this.#cancelDeadline = this.#scheduleDeadline();
   }
 
-  /** Whether a publish of this row may start now. */
+  /** Whether this row may be published now. */
   holds({ isHeld }: RowInFlight): boolean {
     return isHeld && this.#clock.monotonicMs() < this.#deadlineMs;
   }
@@ -50,23 +50,23 @@ export class ClaimLease {
     for (const flight of rows) flight.call = undefined;
   }
 
-  /** Aborts every publish that is running. */
+  /** Aborts every running publish. */
   abortAll(reason: Error): void {
     const calls = new Set(this.#rows.map(({ call }) => call));
     for (const call of calls) call?.abort(reason);
   }
 
-  /** Stops extending the claims on these rows: they are released or settled. */
+  /** Stops extending the claims on these rows, which are released or settled. */
   drop(rows: readonly RowInFlight[]): void {
     for (const flight of rows) flight.isHeld = false;
   }
 
-  /** How long the claim still lives, by the process's own clock. */
+  /** Time until the claim expires, by the process's own clock. */
   get remainingMs(): number {
     return this.#deadlineMs - this.#clock.monotonicMs();
   }
 
-  /** Lets the claim run out. */
+  /** Lets the claim expire. */
   stopExtending(): void {
     this.#cancelHeartbeat();
   }
@@ -78,8 +78,8 @@ export class ClaimLease {
     this.publishEnded(this.#rows);
   }
 
-  #scheduleHeartbeat(passedMs = 0): () => void {
-    const waitMs = Math.max(0, heartbeatMs(this.#store.claimTimeoutMs) - passedMs);
+  #scheduleHeartbeat(elapsedMs = 0): () => void {
+    const waitMs = Math.max(0, heartbeatMs(this.#store.claimTimeoutMs) - elapsedMs);
     return this.#clock.schedule(waitMs, () => {
       this.#cancelHeartbeat = this.#scheduleHeartbeat();
       void this.#extend();
@@ -103,7 +103,7 @@ export class ClaimLease {
       for (const flight of asked)
         if (!kept.has(flight.id)) this.#lose(flight, 'another dispatcher took it, or it was requeued');
       const deadlineMs = sentAtMs + this.#store.claimTimeoutMs;
-      // An older answer that arrives after a newer one says nothing new.
+      // A late answer must not move the deadline back.
       if (deadlineMs <= this.#deadlineMs || !this.#rows.some(({ isHeld }) => isHeld)) return;
       this.#cancelDeadline();
       this.#deadlineMs = deadlineMs;

@@ -2,7 +2,7 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import { PublishTimeouts } from '../publish/publish-timeouts.js';
 import { BatchPublishing, type BatchPublishingOptions } from './batch-publishing.js';
-import { emitEnds, stillOurs, summarise } from './batch-report.js';
+import { emitOutcomes, stillOurs, summarise } from './batch-report.js';
 import { ClaimLease } from './claim-lease.js';
 import type { PublishBounds } from './publish-bounded.js';
 import { isEnded, RowInFlight } from './row-in-flight.js';
@@ -16,12 +16,12 @@ export interface BatchContext
   readonly publishTimeoutMs: number;
 }
 
-/** Rows that were claimed together, on their way to the publisher and back to the store. */
+/** Rows claimed together: publishes them and settles their outcomes under one claim token. */
 export class ClaimedBatch {
   readonly rows: readonly OutboxRow[];
-  /** A claim on it had expired: it may have killed the process that held it. */
+  /** Whether an earlier claim expired: the row may have crashed the process that held it. */
   readonly isSuspect: boolean;
-  /** While it is in flight, no other row of its keys can be claimed. */
+  /** Whether rows have keys. No other row with those keys can be claimed while the batch is in flight. */
   readonly hasKeys: boolean;
   readonly #inFlight: readonly RowInFlight[];
   readonly #target: SettleTarget;
@@ -45,8 +45,8 @@ export class ClaimedBatch {
   }
 
   /**
-   * Publishes every row and records what became of each. With `keepTrying`, a settle that fails is repeated for as
-   * long as the claim lives: what was published is then not published again.
+   * Publishes every row and records the outcomes. With `keepTrying`, a failed settle is retried until the claim
+   * expires, so that published rows are not published again.
    */
   async run({ keepTrying = false } = {}): Promise<DispatchSummary> {
     this.#hasRun = true;
@@ -55,23 +55,23 @@ export class ClaimedBatch {
     try {
       await this.#publishing.run();
     } finally {
-      // A crash before this line publishes the batch again; it can never lose it.
+      // After a crash before this line the batch is published again. It is never lost.
       summary = await this.#settle();
     }
     return summary;
   }
 
-  /** Rows that are claimed here and neither settled nor released. */
+  /** Rows claimed here that are neither settled nor released. */
   get rowsInFlight(): number {
     return this.#inFlight.filter(({ phase }) => phase !== 'returning' && phase !== 'settled').length;
   }
 
-  /** Ids of rows whose claim we may still hold, because nothing could be recorded for them. */
+  /** Ids of rows that we may still hold a claim on, because nothing was recorded for them. */
   get unresolved(): string[] {
     return this.#inFlight.filter(({ phase }) => phase !== 'settled').map(({ id }) => id);
   }
 
-  /** Lets nothing more start and releases at once what has not started. Never rejects. */
+  /** Starts no more rows, and releases those that have not started at once. Never rejects. */
   async releaseUnstarted(): Promise<void> {
     const unstarted = this.#publishing.close();
     if (unstarted.length === 0) return;
@@ -84,23 +84,23 @@ export class ClaimedBatch {
       );
       for (const flight of unstarted) flight.phase = 'settled';
     } catch {
-      // The store is out of reach: the claims expire by themselves.
+      // The store can't be reached. The claims will expire.
     }
   }
 
-  /** Aborts what is being published and records nothing for it. Its claims are left to expire, never released. */
+  /** Aborts running publishes and records nothing for them: their claims expire and are never released. */
   abandonRunning(reason: Error): void {
     for (const flight of this.#inFlight) if (flight.phase === 'publishing') flight.phase = 'abandoned';
     this.#lease.abortAll(reason);
   }
 
-  /** Stops repeating a settle that fails. */
+  /** Stops retrying a failed settle. */
   giveUpSettling(): void {
     this.#mayRetrySettle = false;
     this.#lease.end();
   }
 
-  /** For a batch that may never have been run: releases everything. */
+  /** Releases every row of a batch that was never run; otherwise does nothing. */
   async close(): Promise<void> {
     if (this.#hasRun) return;
     await this.releaseUnstarted();
@@ -110,14 +110,14 @@ export class ClaimedBatch {
   async #settle(): Promise<DispatchSummary> {
     const ended = this.#inFlight.filter(isEnded);
     this.#timeouts.stop();
-    // From here on the claim runs out: what the store never takes or answers must not be held forever.
+    // Let the claim expire from here on: a settle that the store never answers must not hold rows forever.
     this.#lease.stopExtending();
     const retryForMs = (): number => (this.#mayRetrySettle ? this.#lease.remainingMs : 0);
     try {
       const isOurs = stillOurs(ended, await settleBatch(this.#target, ended, retryForMs));
       for (const flight of ended) flight.phase = 'settled';
       const summary = summarise(this.rows.length, ended, isOurs);
-      emitEnds(this.#target.events, ended, isOurs);
+      emitOutcomes(this.#target.events, ended, isOurs);
       this.#target.events.emit('batch', summary);
       return summary;
     } catch (error) {

@@ -12,12 +12,15 @@ export type Decision =
   | { readonly kind: 'retry'; readonly delayMs: number }
   | { readonly kind: 'dead'; readonly reason: DeadReason };
 
-/** The wait when a user's backoff function itself fails: noticed, harmless, and nothing is lost. */
+/** The delay when the user's backoff function throws: long enough to be noticed, and no row is lost. */
 const BROKEN_BACKOFF_DELAY_MS = 3_600_000;
 
 /**
- * Decides by the error, the row and the policy alone. A policy frozen in the row wins over the configured one.
- * Errors are recognised by their fields, so those of another copy of this package, or of nobody's, count too.
+ * Decides whether a failed row is retried, and when. Depends on the error, the row and the policy only; the policy
+ * stored with the row takes precedence. Errors are recognised by their fields, so errors from another copy of this
+ * package, or from other libraries, work too.
+ *
+ * @throws `INVALID_RETRY_POLICY` if a backoff function is missing or returns no finite number, and any error it throws.
  */
 export function decide(
   error: unknown,
@@ -37,7 +40,7 @@ export function decide(
   return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastDelayMs(error))) };
 }
 
-/** The outcome to settle for a publish that failed. Never throws: the other rows of the batch depend on it. */
+/** The outcome of a failed publish. Never throws: one row must not fail the rest of its batch. */
 export function outcomeOfError(
   error: unknown,
   row: OutboxRow,
@@ -77,7 +80,7 @@ function configuredDelayMs(
   );
 }
 
-/** What the other side asked for, in a Retry-After header for example. `retryAfter` is in seconds, as in that header. */
+/** The shortest delay that the receiver asked for. `retryAfter` is in seconds, as in the HTTP header. */
 function leastDelayMs(error: unknown): number {
   const { retryAfterMs, retryAfter } = fieldsOf(error);
   if (typeof retryAfterMs === 'number' && retryAfterMs >= 0) return retryAfterMs;
@@ -92,7 +95,7 @@ interface ErrorFields {
   readonly deadReason?: unknown;
 }
 
-/** A copy: an error whose fields can't even be read, a revoked Proxy for one, has none. */
+/** Copies the fields. An error whose fields can't be read, such as a revoked Proxy, has none. */
 function fieldsOf(error: unknown): ErrorFields {
   if (typeof error !== 'object' || error === null) return {};
   try {

@@ -16,14 +16,14 @@ import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig 
 import { Verdicts } from './verdicts.js';
 
 export interface DispatcherOptions extends Partial<OutboxConfig> {
-  /** Knows the schemas that rows are checked against before they are published. */
+  /** Holds the payload schemas that rows are checked against before they are published. */
   readonly pipeline?: EnqueuePipeline;
   readonly interceptors?: Iterable<OutboxInterceptor>;
   /** Where events are emitted. */
   readonly events?: DispatchEvents;
   /** For tests. */
   readonly clock?: Clock;
-  /** For tests. Jitter draws from it. */
+  /** For tests: the source of jitter. */
   readonly random?: Random;
 }
 
@@ -36,7 +36,7 @@ export const DISPATCHER_NAMES: OptionNames<DispatcherOptions> = {
   random: true,
 };
 
-/** Claims batches for the dispatcher and the worker, and counts what they leave behind. */
+/** Claims batches for the dispatcher and the worker, and keeps track of rows that outlive their batch. */
 export class DispatchEngine {
   readonly config: OutboxConfig;
   readonly calls: CallLimit;
@@ -67,11 +67,11 @@ export class DispatchEngine {
     this.#interceptors = [...(interceptors ?? [])];
   }
 
-  /** Undefined when no row is due. */
+  /** Claims up to `limit` rows; undefined when none is due. */
   async claim(limit: number): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
     const { store, calls, clock, events } = this.#context;
-    // Read before the claim is sent, so that our deadline passes before the database's does.
+    // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
     const fetching = store.fetchPending(limit);
     try {
@@ -79,46 +79,47 @@ export class DispatchEngine {
       const token = rows[0]?.claimToken;
       if (token === undefined) return undefined;
       for (const row of rows) if (row.retakes > 0) events.emit('retaken', { row });
-      // Interceptors are asked for each batch: one may come and go.
+      // Looked up for each batch: an interceptor may add or remove its `publish` method.
       const layers = publishLayers(this.#interceptors);
       return new ClaimedBatch({ ...this.#context, layers }, token, rows, sentAtMs);
     } catch (error) {
-      this.#lateClaims.expect(fetching);
+      this.#lateClaims.releaseWhenAnswered(fetching);
       throw error;
     }
   }
 
-  /** Runs `work` inside the interceptors of `dispatch`. */
+  /** Runs `work` inside the `dispatch` interceptors. */
   async dispatch(limit: number, work: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary> {
     const layers = this.#interceptors.map((interceptor) => interceptor.dispatch?.bind(interceptor));
     return intercept(layers, work)(limit);
   }
 
-  /** Lets publishes start; from `close` on none does, and what runs goes on. */
+  /** Allows publishes to start. */
   open(): void {
     this.#context.slots.open();
   }
 
+  /** Starts no more publishes; running ones continue. */
   close(): void {
     this.#context.slots.close();
   }
 
-  /** Resolves when every claim that was answered too late has been released, or could not be. */
+  /** Resolves when the release of every claim that was answered late has succeeded or failed. */
   lateClaimsReleased(): Promise<void> {
     return this.#lateClaims.released();
   }
 
-  /** Rows that belong to no batch, but are still claimed or being published here. */
-  get strayIds(): string[] {
+  /** Ids of rows in no batch that are still claimed or being published here. */
+  get idsOutsideBatches(): string[] {
     return [...this.#lateClaims.ids, ...this.#context.slots.overrunIds];
   }
 
-  /** Claiming rows that nothing can publish would only keep them from other dispatchers. */
+  /** Claiming rows that we can't publish would only keep them from other dispatchers. */
   #assertNotStuck(): void {
     if (!this.#context.slots.stuck) return;
     throw new OutboxError(
       'PUBLISHER_STUCK',
-      `all ${this.config.concurrency} publishes that may run at once timed out and have not ended; the publisher must end when context.signal aborts`,
+      `all ${this.config.concurrency} concurrent publishes timed out and are still running; the publisher must stop when context.signal aborts`,
     );
   }
 }

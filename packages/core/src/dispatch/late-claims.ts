@@ -1,7 +1,7 @@
 import type { OutboxRow } from '../message/outbox-row.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 
-/** Claims that were given up before they were answered. What they return after all is released, never published. */
+/** Claims we stopped waiting for. Rows they return late are released, never published. */
 export class LateClaims {
   readonly #store: OutboxStore;
   readonly #releasing = new Set<Promise<void>>();
@@ -11,17 +11,17 @@ export class LateClaims {
     this.#store = store;
   }
 
-  /** Rows that are claimed here and not released yet. */
+  /** Ids of rows that are claimed and not yet released. */
   get ids(): string[] {
     return [...this.#ids];
   }
 
-  expect(fetching: Promise<OutboxRow[]>): void {
-    // One that fails after all has claimed nothing that we know of.
+  releaseWhenAnswered(fetching: Promise<OutboxRow[]>): void {
+    // If it fails, there is nothing to release.
     fetching.then((rows) => this.#release(rows)).catch(() => {});
   }
 
-  /** Resolves when everything that came late so far has been released, or could not be. */
+  /** Resolves when every release has succeeded or failed. */
   async released(): Promise<void> {
     while (this.#releasing.size > 0) await Promise.all(this.#releasing);
   }
@@ -34,7 +34,7 @@ export class LateClaims {
     const forget = (): void => {
       for (const id of ids) this.#ids.delete(id);
     };
-    // Where it fails, the claims expire by themselves.
+    // If it fails, the claims expire.
     const releasing = this.#store
       .release(ids, token)
       .then(forget, () => {})

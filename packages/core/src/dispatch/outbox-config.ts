@@ -5,21 +5,21 @@ import type { OptionNames } from '../message/known-options.js';
 import type { BackoffOptions } from '../message/retry-options.js';
 import { assertBackoff, assertMaxAttempts, type RetryPolicy } from '../message/retry-policy.js';
 
-/** How the dispatcher works. Units are in the names. */
+/** Configures how rows are claimed, published and retried. */
 export interface OutboxConfig extends RetryPolicy {
-  /** Rows claimed at once. Default 50. */
+  /** Rows claimed at once. @default 50 */
   readonly batchSize: number;
-  /** Total tries of a row before it is dead. Default unlimited: nothing is given up unless you say so. */
+  /** Attempts before a row is dead, the first one included. @default Infinity */
   readonly maxAttempts: number;
-  /** The wait after a failure. Default none: due at once, at the back of the line. */
+  /** The delay after a failure. @default none: the row is due at once, behind the rows that are already due */
   readonly backoff?: BackoffOptions | BackoffFunction;
-  /** Backoff functions by name: an entry chooses one by `retry: { backoff: { type: name } }`. Default none. */
+  /** Backoff functions by name. An entry selects one with `retry: { backoff: { type: name } }`. @default none */
   readonly backoffStrategies?: BackoffStrategies;
-  /** Expired claims in a row before a row is taken for the one that kills its process. Default 5. */
+  /** Consecutive expired claims after which a row is `dead: crashed`: it probably crashes its process. @default 5 */
   readonly maxRetakes: number;
-  /** Publishes at the same time. Default 1: in order. Rows with the same key always go one after another. */
+  /** Concurrent publishes. Rows with the same key are always published one after another. @default 1 */
   readonly concurrency: number;
-  /** A publish that takes longer has failed. Default 30 s; one heartbeat more must fit into the claim. */
+  /** A publish that takes longer fails. Must be below two thirds of the store's `claimTimeoutMs`. @default 30_000 */
   readonly publishTimeoutMs: number;
 }
 
@@ -41,7 +41,11 @@ export const CONFIG_NAMES: OptionNames<OutboxConfig> = {
   publishTimeoutMs: true,
 };
 
-/** Fills in defaults and refuses nonsense. */
+/**
+ * Applies defaults.
+ *
+ * @throws `INVALID_CONFIG` or `INVALID_RETRY_POLICY` for invalid options.
+ */
 export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig {
   const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   const resolved: OutboxConfig = { ...DEFAULTS, ...given };
@@ -58,12 +62,12 @@ export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig 
   return resolved;
 }
 
-/** Claims are extended three times in their life: two heartbeats may fail before one is lost. */
+/** Three heartbeats per claim: two may fail before the claim is lost. */
 export function heartbeatMs(claimTimeoutMs: number): number {
   return claimTimeoutMs / 3;
 }
 
-/** A publish must end, by success or time-out, before its claim can: otherwise two owners publish at once. */
+/** A publish must end or time out before its claim can expire; otherwise two owners could publish a row at once. */
 export function assertPublishFitsClaim({ publishTimeoutMs }: OutboxConfig, claimTimeoutMs: number): void {
   const longestMs = claimTimeoutMs - heartbeatMs(claimTimeoutMs);
   if (publishTimeoutMs < longestMs) return;

@@ -7,7 +7,13 @@ import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from './disp
 
 const NOTHING: DispatchSummary = { fetched: 0, dispatched: 0, failed: 0, dead: 0, fenced: 0 };
 
-/** Claims pending rows, publishes them and records what became of each. It has no loop of its own. */
+/**
+ * Claims due rows, publishes them and records the outcomes, one batch per call. `OutboxWorker` does so continuously.
+ *
+ * @example
+ * const dispatcher = new OutboxDispatcher(store, (row) => broker.send(row.topic, row.payload));
+ * await dispatcher.dispatchPending();
+ */
 export class OutboxDispatcher {
   static {
     nameToken(this, '@postcommit/core/OutboxDispatcher');
@@ -24,7 +30,12 @@ export class OutboxDispatcher {
     this.#engine = new DispatchEngine(store, publisher, options);
   }
 
-  /** Publishes one batch, by default of `batchSize`. A failing row never stops the rows after it. */
+  /**
+   * Publishes one batch of at most `limit` rows. A row that fails does not stop the others.
+   *
+   * @throws `INVALID_ARGUMENT` for an invalid limit, `PUBLISHER_STUCK` when every publish slot is held by a publish
+   * that timed out and is still running.
+   */
   async dispatchPending(limit: number = this.#engine.config.batchSize): Promise<DispatchSummary> {
     assertLimit(limit);
     return this.#engine.dispatch(limit, async (size) => {

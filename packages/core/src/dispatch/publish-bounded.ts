@@ -6,7 +6,7 @@ import type { PublishTimeouts } from '../publish/publish-timeouts.js';
 import type { ClaimLease } from './claim-lease.js';
 import type { RowInFlight } from './row-in-flight.js';
 
-/** What bounds the publishes of one batch. */
+/** The limits on the publishes of one batch. */
 export interface PublishBounds {
   readonly lease: ClaimLease;
   readonly timeouts: PublishTimeouts;
@@ -14,14 +14,14 @@ export interface PublishBounds {
   readonly clock: Clock;
 }
 
-/** How a publish ended; `keepsSlot` when the publisher is still running and releases the slot itself. */
+/** How a publish ended. `keepsSlot`: the publisher is still running, and the slot is released when it ends. */
 export type PublishEnd<T> =
   | { readonly published: true; readonly value: T; readonly keepsSlot: false }
   | { readonly published: false; readonly error: unknown; readonly keepsSlot: boolean };
 
 /**
- * Publishes rows in one call and returns, at the latest, when the time is up or the claim on all of them is lost. A
- * publisher that goes on after its signal aborted keeps its slot until it ends. Never rejects.
+ * Publishes rows in one call. Resolves at the latest when the publish times out or the claims on all rows are lost. A
+ * publisher that keeps running after its signal aborted keeps its slot until it ends. Never rejects.
  */
 export function publishBounded<T>(
   rows: readonly [RowInFlight, ...RowInFlight[]],
@@ -59,7 +59,7 @@ export function publishBounded<T>(
   });
 }
 
-/** A publisher that throws before it returns a promise fails its rows and nothing else. */
+/** A publisher that throws synchronously fails its own rows only. */
 function call<T>(publish: (context: PublishContext) => Promise<T>, context: PublishContext): Promise<T> {
   try {
     return Promise.resolve(publish(context));
@@ -68,7 +68,7 @@ function call<T>(publish: (context: PublishContext) => Promise<T>, context: Publ
   }
 }
 
-/** A publish that was given up and has not ended. One that obeys its signal ends at once; the others are overdue. */
+/** A publish that was aborted and is still running. It is overdue unless it obeys its signal at once. */
 class Overrun {
   readonly #slots: PublishSlots;
   readonly #ids: readonly string[];
@@ -92,7 +92,7 @@ class Overrun {
   }
 }
 
-/** Most publishers never read the signal, so it is made on demand. */
+/** Creates the signal on demand: most publishers never read it. */
 class LazyPublishContext implements PublishContext {
   readonly attempt: number;
   #controller: AbortController | undefined;

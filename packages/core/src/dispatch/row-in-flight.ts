@@ -6,29 +6,29 @@ import type { Outcome } from '../message/outcome.js';
  *
  * - `waiting`: its publish has not started.
  * - `publishing`: it was taken from the queue and has no outcome yet.
- * - `ended`: its outcome is known and not recorded.
- * - `settled`: the store has recorded its outcome, or another owner has taken it over. Nothing is left to do.
+ * - `ended`: its outcome is known but not recorded.
+ * - `settled`: its outcome is recorded, or another owner has taken it over. Nothing is left to do.
  * - `returning`: it is being released without having started.
- * - `abandoned`: it was left to its publisher at a stop. Nothing is recorded; its claim expires.
+ * - `abandoned`: its publish was still running when the worker stopped. Nothing is recorded; its claim expires.
  */
 export type RowPhase = 'waiting' | 'publishing' | 'ended' | 'settled' | 'returning' | 'abandoned';
 
-/** One call of a publisher and the rows it carries. */
+/** One call of a publisher, for one or more rows. */
 export interface PublishCall {
   readonly abort: (reason: Error) => void;
-  /** Rows of the call whose claim is still ours. */
+  /** Rows in the call whose claim is still ours. */
   held: number;
 }
 
-/** A claimed row on its way through this process. The only place that says where it is. */
+/** A claimed row and its state in this process. Nothing else keeps track of it. */
 export class RowInFlight {
   readonly row: OutboxRow;
   phase: RowPhase = 'waiting';
   /** Whether the claim is still ours, as far as we know. */
   isHeld = true;
-  /** Set from `ended` on. */
+  /** Set when the row has ended. */
   outcome: Outcome | undefined;
-  /** Set while a publisher has the row. */
+  /** Set while the row is being published. */
   call: PublishCall | undefined;
 
   constructor(row: OutboxRow) {

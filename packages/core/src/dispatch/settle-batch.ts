@@ -8,7 +8,7 @@ import type { EndedRow } from './row-in-flight.js';
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 2_000;
 
-/** Where outcomes are recorded, under which claim. */
+/** The store and the claim under which outcomes are recorded. */
 export interface SettleTarget {
   readonly store: OutboxStore;
   readonly token: string;
@@ -18,9 +18,9 @@ export interface SettleTarget {
 }
 
 /**
- * Records outcomes and returns the ids that were still ours. A settle that fails is repeated for as long as
- * `retryForMs` allows: repeating it changes nothing, and what was published is then not published again. A settle that
- * is not answered for the length of a claim has failed too.
+ * Records outcomes and returns the ids that were still ours. A failed settle is retried while `retryForMs` allows it,
+ * so that published rows are not published again; settling twice is safe. A settle that is not answered within
+ * `claimTimeoutMs` has failed.
  */
 export async function settleBatch(
   target: SettleTarget,
@@ -28,7 +28,7 @@ export async function settleBatch(
   retryForMs: () => number,
 ): Promise<readonly string[]> {
   const outcomes = ended.map(({ outcome }) => outcome);
-  // Everything was released or abandoned: an empty call could only fail or hang.
+  // All rows were released or abandoned. An empty call could only fail or hang.
   if (outcomes.length === 0) return [];
   for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS)) {
     try {
@@ -42,16 +42,16 @@ export async function settleBatch(
 }
 
 /**
- * Where not every outcome can be recorded, those of published rows may be: each saves a duplicate. Returns the ids
- * that were recorded. Never rejects, since where this fails too, it fails for the same reason.
+ * Tries to record published rows alone after settling the whole batch failed: each one recorded is one duplicate less.
+ * Returns the recorded ids. Never rejects; the caller already has the first error.
  */
 export async function settlePublished(
   target: SettleTarget,
   ended: readonly EndedRow[],
 ): Promise<readonly string[]> {
   const dispatched = ended.map(({ outcome }) => outcome).filter(({ kind }) => kind === 'dispatched');
-  const isWorthATry = dispatched.length > 0 && dispatched.length < ended.length;
-  return isWorthATry ? settleOnce(target, dispatched).catch(() => []) : [];
+  const isSmallerBatch = dispatched.length > 0 && dispatched.length < ended.length;
+  return isSmallerBatch ? settleOnce(target, dispatched).catch(() => []) : [];
 }
 
 function settleOnce(

@@ -2,11 +2,11 @@ import type { EnqueuePipeline } from '../enqueue/enqueue-pipeline.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import type { Outcome } from '../message/outcome.js';
 import type { Random } from '../message/retry-policy.js';
-import { condemned, undecodable } from './condemned.js';
 import { outcomeOfError } from './decide.js';
 import type { OutboxConfig } from './outbox-config.js';
+import { undecodable, verdictBeforePublish } from './verdict-before-publish.js';
 
-/** Decides what becomes of a row that is not simply published. */
+/** Decides the outcome of rows that must not be published or whose publish failed. */
 export class Verdicts {
   readonly #config: OutboxConfig;
   readonly #pipeline: EnqueuePipeline;
@@ -18,9 +18,11 @@ export class Verdicts {
     this.#random = random;
   }
 
-  /** The outcome of a row that must not be published. A promise only where a schema has to be asked. */
+  /**
+   * The outcome of a row that must not be published; undefined if it may be. A promise only for topics with a schema.
+   */
   beforePublish(row: OutboxRow): Outcome | undefined | Promise<Outcome | undefined> {
-    const verdict = condemned(row, this.#config);
+    const verdict = verdictBeforePublish(row, this.#config);
     return verdict ?? (this.#pipeline.hasSchema(row.topic) ? this.#schemaMismatch(row) : undefined);
   }
 

@@ -9,17 +9,18 @@ import { assertEntry, type EntryLimits, toNewRow } from './entry-validation.js';
 import type { NewRow } from './new-row.js';
 import { createUuidv7 } from './uuidv7.js';
 
-/** A Standard Schema (Zod, Valibot, ArkType …) for each topic that wants one. */
+/** Standard Schemas (Zod, Valibot, ArkType …) by topic. */
 export type OutboxTopicSchemas = { readonly [Topic in OutboxTopic]?: StandardSchema<PayloadOf<Topic>> };
 
 export interface EnqueueOptions {
+  /** Payload schemas, checked at enqueue and before publish. @default none */
   readonly topics?: OutboxTopicSchemas;
-  /** Default 1 MiB (1,048,576): larger messages belong in object storage, with a reference in the payload. */
+  /** Put larger data in object storage, with a reference in the payload. @default 1_048_576 (1 MiB) */
   readonly maxPayloadBytes?: number;
-  /** Entries that name another backoff strategy are refused. Default: names are not checked. */
+  /** Entries that name any other backoff strategy are refused. @default names are not checked */
   readonly backoffStrategies?: BackoffStrategies;
   readonly interceptors?: Iterable<OutboxInterceptor>;
-  /** Default: UUIDv7s, increasing within the process. */
+  /** @default UUIDv7s, increasing within the process */
   readonly generateId?: () => string;
 }
 
@@ -31,12 +32,12 @@ const ENQUEUE_NAMES: OptionNames<EnqueueOptions> = {
   generateId: true,
 };
 
-/** Of all payloads of one call, which is one statement: PostgreSQL takes 256 MB of JSON in one, and Node twice that in a string. */
+/** The limit for all payloads of one call, which is one statement: PostgreSQL accepts 256 MB of JSON in one. */
 const MAX_CALL_LENGTH = 128 * 1_048_576;
 
 type Insert = (rows: readonly NewRow[]) => Promise<void>;
 
-/** The way of every entry into every store: interceptors, checks, ids, then the store's own insert. */
+/** The path of every entry into every store: interceptors, validation, ids, then the store's own insert. */
 export class EnqueuePipeline {
   static {
     nameToken(this, '@postcommit/core/EnqueuePipeline');
@@ -59,17 +60,17 @@ export class EnqueuePipeline {
     this.#generateId = options.generateId ?? createUuidv7();
   }
 
-  /** Nothing is inserted unless every entry is good. Gives the ids in the order of the entries. */
+  /** Validates all entries, then inserts all of them or none. Returns their ids, in order. */
   async run(entries: OutboxEntry | readonly OutboxEntry[], insert: Insert): Promise<string[]> {
     const list = Array.isArray(entries) ? (entries as readonly OutboxEntry[]) : [entries as OutboxEntry];
     if (list.length === 0) return [];
     list.forEach(assertEntry);
     const layers = this.#interceptors.map((interceptor) => interceptor.enqueue?.bind(interceptor));
-    // The checks come last, so that what an interceptor changed is checked too.
+    // Validation comes last, so that changes by interceptors are validated too.
     return intercept(layers, (final) => this.#insertChecked(final, insert))(list);
   }
 
-  /** The same pipeline with another source of ids: repeatable ones in tests, for example. */
+  /** Returns the same pipeline with another source of ids, for example repeatable ones in tests. */
   withIds(generateId: () => string): EnqueuePipeline {
     return new EnqueuePipeline({ ...this.#options, generateId });
   }
@@ -78,7 +79,7 @@ export class EnqueuePipeline {
     return this.#schemas.has(topic);
   }
 
-  /** What the schema of this topic, if there is one, objects to in a payload. */
+  /** Returns what is wrong with a payload; undefined if it is valid or the topic has no schema. */
   async schemaProblem(topic: string, payload: unknown): Promise<string | undefined> {
     const schema = this.#schemas.get(topic);
     return schema && schemaProblem(schema, payload);
@@ -90,7 +91,7 @@ export class EnqueuePipeline {
     assertDistinctIds(ids);
     for (const [index, { topic, payload }] of rows.entries()) {
       if (!this.hasSchema(topic)) continue;
-      // Asked about what will be published, a Date as a string for one: what passes here passes there.
+      // Validates the parsed JSON, as before publishing: a Date, for example, is a string by then.
       const problem = await this.schemaProblem(topic, JSON.parse(payload));
       if (problem)
         throw new OutboxError('SCHEMA_MISMATCH', `entry ${index}: payload of topic '${topic}': ${problem}`);
@@ -107,7 +108,7 @@ export class EnqueuePipeline {
       if (length <= MAX_CALL_LENGTH) return row;
       throw new OutboxError(
         'PAYLOAD_TOO_LARGE',
-        `entry ${index}: up to here the payloads of this call have more than 128 MiB of JSON; enqueue the list in several calls, inside one transaction if it belongs together`,
+        `entry ${index}: with this entry, the payloads of this call exceed 128 MiB of JSON; enqueue the list in several calls, inside one transaction if it belongs together`,
       );
     });
   }
@@ -132,7 +133,7 @@ function schemaMap(topics: OutboxTopicSchemas): Map<string, StandardSchema> {
   const map = new Map<string, StandardSchema>();
   for (const [topic, schema] of Object.entries<StandardSchema | undefined>(topics)) {
     if (typeof schema?.['~standard']?.validate !== 'function') {
-      throw new OutboxError('INVALID_CONFIG', `topics: the one of topic '${topic}' is not a Standard Schema`);
+      throw new OutboxError('INVALID_CONFIG', `topics: the schema of '${topic}' is not a Standard Schema`);
     }
     map.set(topic, schema);
   }

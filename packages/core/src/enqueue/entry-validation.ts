@@ -8,7 +8,7 @@ import { isPlainData, payloadProblem, stringProblem } from './payload-check.js';
 
 export interface EntryLimits {
   readonly maxPayloadBytes: number;
-  /** Undefined: the names of strategies can't be checked here. */
+  /** If undefined, the names of strategies are not checked. */
   readonly backoffStrategies?: BackoffStrategies | undefined;
 }
 
@@ -31,11 +31,11 @@ const ID_PATTERN = /^[\x21-\x7e]{1,36}$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const CONTROL_CHARACTER = /[\x00-\x1f\x7f-\x9f]/;
 
-/** What every database takes: MySQL's datetime begins with the year 1000, and ends with 9999. */
+/** The range that every database accepts: MySQL's DATETIME covers the years 1000 to 9999. */
 const FIRST_TIME_MS = Date.UTC(1_000, 0);
 const LAST_TIME_MS = Date.UTC(10_000, 0) - 1;
 
-/** Refuses what is no entry at all, before an interceptor sees it. */
+/** Refuses values that are not entries at all, before interceptors see them. */
 export function assertEntry(entry: unknown, index: number): asserts entry is OutboxEntry {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
     throw invalid(
@@ -45,7 +45,7 @@ export function assertEntry(entry: unknown, index: number): asserts entry is Out
   }
 }
 
-/** Checks everything that can be checked without a database, and serialises the payload. */
+/** Validates everything that can be validated without a database, and serialises the payload. */
 export function toNewRow(
   entry: OutboxEntry,
   index: number,
@@ -71,7 +71,7 @@ export function toNewRow(
   };
 }
 
-/** Every entry comes this way: a Set answers faster than the check of options, which finds the words. */
+/** Runs for every entry, so it looks names up in a Set and calls the slower `unknownOption` only for the error text. */
 function assertKnownNames(entry: OutboxEntry, index: number): void {
   for (const name in entry) {
     if (IS_ENTRY_NAME.has(name)) continue;
@@ -82,7 +82,7 @@ function assertKnownNames(entry: OutboxEntry, index: number): void {
 
 function payloadText(payload: unknown, index: number, { maxPayloadBytes }: EntryLimits): string {
   const text = serialise(payload, index);
-  // A UTF-16 unit is at most three bytes of UTF-8: most payloads need no count.
+  // A UTF-16 code unit is at most three bytes of UTF-8, so most payloads need no exact count.
   const bytes = text.length * 3 > maxPayloadBytes ? Buffer.byteLength(text) : 0;
   if (bytes > maxPayloadBytes) {
     throw new OutboxError(
@@ -99,7 +99,7 @@ function serialise(payload: unknown, index: number): string {
     problem = isPlainData(payload) ? undefined : payloadProblem(payload);
     if (!problem) return JSON.stringify(payload);
   } catch (error) {
-    throw new OutboxError('INVALID_ENTRY', `entry ${index}: payload could not be turned into JSON`, {
+    throw new OutboxError('INVALID_ENTRY', `entry ${index}: payload could not be serialised to JSON`, {
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 import type { BackoffOptions } from '../message/retry-options.js';
 
-/** An entry that passed every check, as a store writes it. */
+/** A validated entry, as a store writes it. */
 export interface NewRow {
   readonly id: string;
   readonly topic: string;
@@ -8,7 +8,7 @@ export interface NewRow {
   readonly payload: string;
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Absent: now, by the database's clock. */
+  /** If absent: now, by the database's clock. */
   readonly availableAt?: Date;
   readonly maxAttempts?: number;
   readonly backoff?: BackoffOptions;

@@ -1,14 +1,14 @@
 import { types } from 'node:util';
 
-/** Deeper JSON runs into the stack limits of parsers and databases. A value that refers to itself ends here too. */
+/** Deeper JSON exceeds the stack limits of parsers and databases. Circular references also end here. */
 const MAX_DEPTH = 1_000;
 
-/** Beyond this the quick look leaves the answer to the thorough one. */
+/** `isPlainData` returns false for deeper values and leaves them to `payloadProblem`. */
 const QUICK_DEPTH = 50;
 
 /**
- * A quick look that says yes to plain data, which nearly all payloads are, without noting where it is: it took bulk
- * enqueuing from 0.85 to 0.99 of the raw statement. A no means only that `payloadProblem` has to look.
+ * A fast path for plain data, which nearly all payloads are: it keeps no path for error texts. False means only that
+ * `payloadProblem` has to decide.
  */
 export function isPlainData(value: unknown, depth = 0): boolean {
   switch (typeof value) {
@@ -28,7 +28,7 @@ export function isPlainData(value: unknown, depth = 0): boolean {
 }
 
 function isPlainList(items: readonly unknown[], depth: number): boolean {
-  // Not `every`, which passes over the holes of a list: JSON would fill them with null.
+  // Not `every`, which skips the holes of sparse arrays: JSON would fill them with null.
   for (const item of items) if (!isPlainData(item, depth + 1)) return false;
   return true;
 }
@@ -43,12 +43,12 @@ function isPlainObject(value: object, depth: number): boolean {
   return true;
 }
 
-/** Says why a payload can't be stored as it is; undefined when it can. */
+/** Why a payload can't be stored as it is; undefined if it can. */
 export type PayloadProblem = string | undefined;
 
 /**
- * Finds what JSON or a database would refuse, or change silently: NaN becomes null, a Map becomes {}.
- * An `undefined` property of an object is allowed, since leaving it out means the same.
+ * Finds values that JSON or a database would refuse or silently change: NaN becomes null, a Map becomes {}. An
+ * `undefined` property is allowed, because leaving it out means the same.
  */
 export function payloadProblem(value: unknown, path = 'payload', depth = 0): PayloadProblem {
   switch (typeof value) {
@@ -80,8 +80,8 @@ function objectProblem(value: object, path: string, depth: number): PayloadProbl
 
 function memberProblem(value: object, path: string, depth: number): PayloadProblem {
   if (Array.isArray(value)) return firstProblem(value.entries(), (index) => `${path}[${index}]`, depth);
-  const lost = whatIsLost(value);
-  if (lost) return `${path} is ${lost}`;
+  const lossy = lossyKind(value);
+  if (lossy) return `${path} is ${lossy}`;
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
   return firstProblem(entries, (name) => `${path}.${name}`, depth);
 }
@@ -108,12 +108,12 @@ function toJsonProblem(value: { toJSON(): unknown }, path: string, depth: number
   if (types.isDate(value) && Number.isNaN(value.getTime()))
     return `${path} is an invalid Date, which JSON would store as null`;
   const json = value.toJSON();
-  // JSON.stringify asks once: a toJSON that answers with itself is not asked again.
+  // JSON.stringify calls toJSON once, also if it returns the object itself.
   return json === value ? memberProblem(value, path, depth) : payloadProblem(json, path, depth + 1);
 }
 
-/** What JSON would make something else of, and what to do about it. */
-function whatIsLost(value: object): string | undefined {
+/** Describes an object that JSON would store as something else. */
+function lossyKind(value: object): string | undefined {
   if (types.isBoxedPrimitive(value)) return `a boxed ${tagOf(value)}; use the plain value`;
   if (types.isTypedArray(value))
     return `${withArticle(tagOf(value))}, which JSON would store as an object; use a list or Base64 text`;
@@ -126,7 +126,7 @@ function emptiedKind(value: object): string | undefined {
   if (types.isSet(value)) return 'a Set';
   if (types.isPromise(value)) return 'a Promise (is an await missing?)';
   if (types.isNativeError(value)) return 'an Error';
-  // Built-in objects keep what they hold where JSON doesn't look, and have a name of their own.
+  // Other built-in objects hold their data where JSON doesn't look. Their tag is not 'Object'.
   const tag = tagOf(value);
   return tag !== 'Object' && Object.keys(value).length === 0 ? withArticle(tag) : undefined;
 }

@@ -2,7 +2,7 @@ import { OutboxError } from './errors.js';
 import type { OutboxRow } from './outbox-row.js';
 import type { BackoffOptions, NamedBackoff } from './retry-options.js';
 
-/** `attempts` counts the failed publishes, this one included. Returns milliseconds. */
+/** Returns the delay in milliseconds. `attempts` counts the failed publishes, this one included. */
 export type BackoffFunction = (attempts: number, error: unknown, row: OutboxRow) => number;
 
 /**
@@ -23,7 +23,7 @@ export function isStrategyName(name: unknown): name is string {
   return typeof name === 'string' && NAME_PATTERN.test(name);
 }
 
-/** Says that a named strategy is not there; undefined for every other backoff. */
+/** Describes the problem if `backoff` names a strategy that is not configured; otherwise undefined. */
 export function missingStrategy(
   backoff: BackoffOptions | undefined,
   strategies: BackoffStrategies = {},
@@ -32,7 +32,7 @@ export function missingStrategy(
   return `backoff strategy '${backoff.type.slice(0, 100)}' is not configured`;
 }
 
-/** The function of this name. */
+/** @throws `INVALID_RETRY_POLICY` if no strategy has this name. */
 export function strategyOf({ type }: NamedBackoff, strategies: BackoffStrategies = {}): BackoffFunction {
   const strategy = Object.hasOwn(strategies, type) ? strategies[type] : undefined;
   if (strategy) return strategy;

@@ -1,4 +1,4 @@
-/** What became of one batch. Rows that were fetched and are not counted below were released unpublished. */
+/** The result of one batch. Rows that were fetched but not counted below were released unpublished. */
 export interface DispatchSummary {
   readonly fetched: number;
   readonly dispatched: number;

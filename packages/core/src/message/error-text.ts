@@ -1,16 +1,16 @@
 import { maskSecrets } from './mask-secrets.js';
 
-/** What a row keeps of an error: enough to understand it, never enough to hurt the table. */
+/** The longest error text stored with a row. */
 const MAX_ERROR_BYTES = 8_192;
-/** What is looked at: the rest is never kept, and masking it would cost time that whoever wrote it decides. */
+/** The longest text that is read. Masking more would let whoever wrote the error decide how long it takes. */
 const MAX_READ_LENGTH = 4 * MAX_ERROR_BYTES;
 const MAX_CAUSES = 5;
-/** In all: an AggregateError may hold thousands, each of them with its own. */
+/** Errors read in total: an AggregateError may hold thousands, each with its own causes. */
 const MAX_ERRORS = 32;
 
 /**
- * The text of whatever was thrown, with its causes: `fetch failed: connect ECONNREFUSED`. Credentials are masked,
- * characters that a database can't hold are replaced, and it is cut at 8 KiB.
+ * Returns the text of a thrown value and its causes: `fetch failed: connect ECONNREFUSED`. Masks credentials, replaces
+ * characters that databases can't store, and truncates at 8 KiB. Never throws.
  */
 export function errorText(error: unknown): string {
   const text = maskSecrets(beginning(readable(error)).replaceAll('\u0000', '\uFFFD')).toWellFormed();
@@ -22,11 +22,11 @@ function beginning(text: string): string {
   if (text.length <= MAX_READ_LENGTH) return text;
   const cut = text.slice(0, MAX_READ_LENGTH);
   const address = cut.lastIndexOf('://');
-  // An address that the cut goes through has lost the @ by which its credentials are found.
+  // If the cut splits an address, the @ that marks its credentials is lost, so drop the address too.
   return address === -1 || /[\s@]/.test(cut.slice(address)) ? cut : cut.slice(0, address);
 }
 
-/** Whatever was thrown can be described, even if reading it throws in turn. */
+/** Never throws, even if reading the error does. */
 function readable(error: unknown): string {
   try {
     return new ErrorReader().messages(error).join(': ');
@@ -43,18 +43,18 @@ class ErrorReader {
     this.#errorsLeft--;
     if (!isErrorLike(error)) return [describe(error)];
     const message = (error.message || error.name || 'Error').slice(0, MAX_READ_LENGTH);
-    const inner = this.#gathered(error.errors, depth + 1);
+    const inner = this.#innerMessages(error.errors, depth + 1);
     const cause = error.cause === undefined ? [] : this.messages(error.cause, depth + 1);
     return [message, ...(inner.length > 0 ? [inner.join('; ')] : []), ...cause];
   }
 
-  #gathered(errors: unknown, depth: number): string[] {
+  #innerMessages(errors: unknown, depth: number): string[] {
     if (!Array.isArray(errors)) return [];
     return errors.slice(0, this.#errorsLeft).flatMap((one) => this.messages(one, depth));
   }
 }
 
-/** By its fields: an error of another realm is not an instance of ours. */
+/** Checks fields, because an error from another realm is not an `instanceof Error`. */
 function isErrorLike(
   thrown: unknown,
 ): thrown is { message: string; name?: string; cause?: unknown; errors?: unknown } {
@@ -63,7 +63,7 @@ function isErrorLike(
   );
 }
 
-/** Throwing a string, an object or nothing is odd but must still be recorded. */
+/** Code may throw strings, objects or undefined. */
 function describe(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown;
   try {

@@ -1,6 +1,6 @@
 import type { DeadReason } from './dead-reason.js';
 
-/** Stable: switch on these, not on messages. `docs/reference/errors.md` has cause and cure of each. */
+/** Stable codes: switch on these, not on messages. `docs/reference/errors.md` explains causes and fixes. */
 export type OutboxErrorCode =
   | 'INVALID_ENTRY'
   | 'PAYLOAD_TOO_LARGE'
@@ -20,7 +20,7 @@ export type OutboxErrorCode =
   | 'CYCLIC_BINDING'
   | 'START_ABANDONED';
 
-/** Every error this family throws on purpose. Switch on `code`; read `cause` for the origin. */
+/** The error that all Postcommit packages throw. Switch on `code`; `cause` holds the original error. */
 export class OutboxError extends Error {
   override readonly name = 'OutboxError';
   readonly code: OutboxErrorCode;
@@ -31,17 +31,19 @@ export class OutboxError extends Error {
   }
 }
 
-/** True for an `OutboxError` of any copy of this package: an ESM and a CommonJS one may meet in a process. */
+/**
+ * Returns true for an `OutboxError` from any copy of this package: a process may load both the ESM and CommonJS one.
+ */
 export function isOutboxError(error: unknown): error is OutboxError {
   return error instanceof Error && error.name === 'OutboxError' && 'code' in error;
 }
 
 export interface PermanentErrorOptions extends ErrorOptions {
-  /** Recorded as the row's `deadReason`. Default `permanent`. */
+  /** Recorded as the row's `deadReason`. @default 'permanent' */
   reason?: DeadReason;
 }
 
-/** Thrown by a publisher when trying again cannot help: the row is dead at once. */
+/** Throw it from a publisher when a retry can't help: the row is dead at once. */
 export class PermanentError extends Error {
   override readonly name = 'PermanentError';
   readonly permanent = true;
@@ -53,7 +55,7 @@ export class PermanentError extends Error {
   }
 }
 
-/** Thrown by a publisher when trying again may help, not sooner than after `retryAfterMs`. */
+/** Throw it from a publisher when a retry may help, but no sooner than after `retryAfterMs`. */
 export class TransientError extends Error {
   override readonly name = 'TransientError';
   readonly permanent = false;

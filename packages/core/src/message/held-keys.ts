@@ -2,7 +2,7 @@ interface Keyed {
   readonly key?: string | undefined;
 }
 
-/** Keys whose rows have to wait, because an older row of the key must be published first. */
+/** Keys whose rows must wait until an older row with the same key has been published. */
 export class HeldKeys {
   readonly #keys = new Set<string>();
 

@@ -1,14 +1,18 @@
 import { OutboxError, type OutboxErrorCode } from './errors.js';
 
 /**
- * Every name of an options type: `const NAMES: OptionNames<MyOptions> = { limit: true }` does not compile while one is
- * missing, so the list can't go stale.
+ * Lists every name of an options type. `const NAMES: OptionNames<MyOptions> = { limit: true }` does not compile if a
+ * name is missing, so the list can't go stale.
  */
 export type OptionNames<Options> = Readonly<Record<NamesOf<Options> & string, true>>;
 
 type NamesOf<Options> = Options extends unknown ? keyof Options : never;
 
-/** Refuses an option that does not exist: a typing error in JavaScript must not mean "the default". */
+/**
+ * Refuses unknown options: in JavaScript, a typo must not silently mean "the default".
+ *
+ * @throws `code`, by default `INVALID_CONFIG`.
+ */
 export function assertKnownOptions<Options>(
   where: string,
   options: Options,
@@ -19,19 +23,19 @@ export function assertKnownOptions<Options>(
   if (problem) throw new OutboxError(code, `${where}: ${problem}`);
 }
 
-/** Describes the first option that is not among `names`, with the one that was probably meant. */
+/** Describes the first option that is not in `names` and suggests the one that was probably meant. */
 export function unknownOption(options: unknown, names: Readonly<Record<string, true>>): string | undefined {
   if (typeof options !== 'object' || options === null) return undefined;
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return undefined;
   const known = Object.keys(names);
-  const meant = known.find((name) => isTypingErrorOf(name, unknown));
+  const meant = known.find((name) => isTypoOf(name, unknown));
   const advice = meant === undefined ? `the options are ${known.join(', ')}` : `did you mean '${meant}'?`;
   return `unknown option '${unknown.slice(0, 80)}': ${advice}`;
 }
 
-/** At most two letters differ, are missing or are too many; upper and lower case are the same. */
-function isTypingErrorOf(name: string, written: string): boolean {
+/** Allows two edits and ignores case. */
+function isTypoOf(name: string, written: string): boolean {
   if (Math.abs(name.length - written.length) > 2) return false;
   return editDistance(name.toLowerCase(), written.toLowerCase()) <= 2;
 }

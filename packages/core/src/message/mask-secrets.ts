@@ -1,6 +1,6 @@
 const MASK = '***';
 
-/** How a secret is named. Only the end of the name matters: `PGPASSWORD`, `client_secret`, `x-api-key`. */
+/** Names of secrets. Only the end of a name matters: `PGPASSWORD`, `client_secret`, `x-api-key`. */
 const NAME = [
   'password|passwd|passphrase|pwd|secret|token',
   '(?<![a-z])(?:pass|sig)',
@@ -8,27 +8,27 @@ const NAME = [
   '(?:shared[-_]?access|amz|goog)[-_]?signature',
 ].join('|');
 
-/** Quoted as in JSON, in JSON within JSON, or as in SQL; else a word. A quote that is never closed ends with the text. */
+/** Quoted as in JSON, nested JSON or SQL, or a bare word. An unclosed quote extends to the end of the text. */
 const VALUE = [
   '"[^"\\\\]*(?:\\\\[^][^"\\\\]*)*"?',
   '\\\\+"[^"]*"?',
   "'[^'\\\\]*(?:(?:\\\\[^]|'')[^'\\\\]*)*'?",
-  // The colon before a space is ours: it joins an error and its cause.
+  // A colon before a space is not part of the value: errorText joins an error and its cause with it.
   '[^\\s&;,"\'](?:[^\\s&;,:]|:(?!\\s))*',
 ].join('|');
 
 const NAMED_SECRET = new RegExp(`((?:${NAME})\\\\*["']?[ \\t]*(?:=>|[:=])[ \\t]*)(?:${VALUE})`, 'gi');
 const AUTHORIZATION =
   /(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?(?:(?:basic|bearer|digest|negotiate|token|apikey)[ \t]+)?)[^\s"'\\,;]+/gi;
-/** A word in plain letters after it is prose: "Bearer token is missing". */
+/** A plain word after the scheme is prose, as in "Bearer token is missing". */
 const SCHEME = /\b([Bb]earer|[Bb]asic|BEARER|BASIC)([ \t]+)(?![A-Z]?[a-z]{1,15}(?![\w.~+/-]))[\w.~+/-]+=*/g;
 const COOKIE = /(cookie:[ \t]*)[^\s"'][^\r\n"']*/gi;
 const JWT = /(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 
 /**
  * Masks credentials in a text: in addresses (`postgres://app:secret@db`), by their name (`password=…`,
- * `"apiKey": "…"`), and after `Bearer`. It rather masks too much: a password may contain any character. The time it
- * takes grows with the length of the text and no faster.
+ * `"apiKey": "…"`), and after `Bearer`. When in doubt it masks too much, because a password may contain any character.
+ * Takes linear time.
  */
 export function maskSecrets(text: string): string {
   return text
@@ -40,7 +40,7 @@ export function maskSecrets(text: string): string {
     .replace(NAMED_SECRET, `$1${MASK}`);
 }
 
-/** By hand: as an expression, this takes quadratic time on `://://://…`. */
+/** Not a regular expression, which would take quadratic time on `://://://…`. */
 function maskAddresses(word: string): string {
   const lastAt = word.lastIndexOf('@');
   let masked = '';
@@ -54,11 +54,11 @@ function maskAddresses(word: string): string {
   return masked + word.slice(done);
 }
 
-/** Where the credentials of an address end: before its `@`, or where they would begin if it has none. */
+/** The index where the credentials of an address end: at its `@`, or `start` if it has none. */
 function credentialsEnd(word: string, start: number, lastAt: number): number {
   let at = start;
   while (!'/:@'.includes(word.charAt(at))) at++;
-  // A password may contain a slash or an @; then it shows only by the colon before it.
+  // A password may contain a slash or an @, so after a colon assume it extends to the last @.
   if (word[at] === ':') return lastAt;
   if (word[at] === '/') return start;
   const slash = word.indexOf('/', at);

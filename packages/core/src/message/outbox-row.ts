@@ -2,21 +2,21 @@ import type { DeadReason } from './dead-reason.js';
 import type { RetryOptions } from './retry-options.js';
 
 /**
- * The topics of an application and their payloads, by declaration merging. While nobody declares one,
- * any topic is allowed and payloads are `unknown`. Declare what JSON gives back: a `Date` arrives as a string.
+ * The topics of an application and their payloads, filled in by declaration merging. While none is declared, any topic
+ * is allowed and payloads are `unknown`. Declare payloads as they are after JSON: a `Date` arrives as a string.
  *
  * @example
  * declare module '@postcommit/core' {
  *   interface OutboxTopics { 'order.paid': { id: string } }
  * }
  */
-// biome-ignore lint/suspicious/noEmptyInterface: applications fill it by declaration merging.
+// biome-ignore lint/suspicious/noEmptyInterface: applications fill it in by declaration merging.
 export interface OutboxTopics {}
 
 /** A declared topic; any string while none is declared. */
 export type OutboxTopic = [keyof OutboxTopics] extends [never] ? string : keyof OutboxTopics & string;
 
-/** What the payload of a topic is; `unknown` while none is declared. */
+/** The payload type of a topic; `unknown` while none is declared. */
 export type PayloadOf<Topic extends string> = Topic extends keyof OutboxTopics
   ? OutboxTopics[Topic]
   : unknown;
@@ -27,13 +27,14 @@ type ByTopic<Topic extends string, Rest> = Topic extends string
   : never;
 
 export interface EntryOptions {
-  /** 1 to 36 printable ASCII characters. Default: a UUIDv7. It is the idempotency key: stable over retries. */
+  /** The idempotency key, the same in every retry: 1 to 36 printable ASCII characters. @default a UUIDv7 */
   readonly id?: string | undefined;
   /** Rows with the same key are published one after another, in the order they were enqueued. */
   readonly key?: string | undefined;
   readonly headers?: OutboxHeaders | undefined;
-  /** Not published before this time. Default: at once, by the database's clock. */
+  /** The row is not published before this time. @default now, by the database's clock */
   readonly availableAt?: Date | undefined;
+  /** Stored with the row. @default the dispatcher's configuration */
   readonly retry?: RetryOptions | undefined;
 }
 
@@ -53,14 +54,14 @@ interface RowFields {
   readonly dispatchedAt?: Date;
   readonly deadAt?: Date;
   readonly deadReason?: DeadReason;
-  /** Publishes that failed. */
+  /** Failed publishes so far. */
   readonly attempts: number;
-  /** How often a claim on this row expired and was taken anew since the last settled publish. */
+  /** How often an expired claim on this row was taken over since a publish was last settled. */
   readonly retakes: number;
   readonly lastError?: string;
   readonly claimToken?: string;
   readonly retry: RetryOptions;
-  /** Says what is wrong with a stored row that can't be read; such a row is never published. */
+  /** Why a stored row can't be read. Such a row is never published. */
   readonly undecodable?: string;
 }
 
@@ -74,26 +75,26 @@ export interface OutboxCounts {
   readonly total: number;
 }
 
-/** What waits to be published. */
+/** Rows waiting to be published. */
 export interface OutboxBacklog {
-  /** Pending rows, due or not; counted up to the limit that was asked for. */
+  /** Pending rows, due or not, counted up to the requested limit. */
   readonly pending: number;
-  /** Those of them that are due, likewise: what a dispatcher has still to do. */
+  /** Pending rows that are due, counted up to the requested limit. */
   readonly due: number;
-  /** How long the row that waits longest has been due, in whole milliseconds by the database's clock; 0 when none is due. */
+  /** How long the oldest due row has been waiting, by the database's clock; 0 if none is due. */
   readonly oldestPendingAgeMs: number;
 }
 
-/** Which rows to look at; what is left out does not restrict. */
+/** Selects rows that match every given field. */
 export interface RowFilter {
   readonly id?: string;
   readonly state?: OutboxState;
   readonly topic?: string;
   readonly key?: string;
-  /** Part of `lastError`, compared exactly. */
+  /** A substring of `lastError`, case-sensitive. */
   readonly error?: string;
   readonly reason?: DeadReason;
-  /** Leaves out rows that were cancelled. */
+  /** Leaves out cancelled rows. */
   readonly exceptCancelled?: boolean;
   readonly createdAfter?: Date;
   readonly createdBefore?: Date;
@@ -101,7 +102,7 @@ export interface RowFilter {
   readonly deadBefore?: Date;
 }
 
-/** A row is in exactly one state. */
+/** Returns the state of a row. It is always in exactly one. */
 export function stateOf(row: Pick<OutboxRow, 'dispatchedAt' | 'deadAt'>): OutboxState {
   if (row.deadAt) return 'dead';
   return row.dispatchedAt ? 'dispatched' : 'pending';

@@ -1,7 +1,7 @@
-/** What a publisher learns about one try, beside the row. */
+/** What a publisher gets besides the row. */
 export interface PublishContext {
-  /** 1 at the first try. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
-  /** Aborts when the publish takes longer than `publishTimeoutMs` or the claim on the row is lost. Hand it on. */
+  /** Aborts when the publish exceeds `publishTimeoutMs` or the claim is lost. Pass it on to `fetch` or your client. */
   readonly signal: AbortSignal;
 }

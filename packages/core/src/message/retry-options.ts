@@ -1,36 +1,37 @@
-/** How a row is retried, frozen with it at enqueue. What is left out, the dispatcher's configuration decides. */
+/** How a row is retried. Stored with the row; fields left out follow the dispatcher's configuration. */
 export interface RetryOptions {
-  /** Total tries, the first one included. */
+  /** Attempts before the row is dead, the first one included. */
   readonly maxAttempts?: number | undefined;
   readonly backoff?: BackoffOptions | undefined;
 }
 
 /**
- * Randomness that keeps a thousand rows which failed together from coming back together.
- * `full`: anywhere up to the delay. `equal`: its upper half. `decorrelated`: up to three times the previous one.
+ * Randomises delays, so that rows that failed together are not retried together.
+ * `full`: between 0 and the delay. `equal`: between half the delay and the delay. `decorrelated`: between `delayMs` and
+ * three times the previous delay.
  */
 export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated';
 
-/** How long a failed row waits. Plain data, so that it can be stored with a row. */
+/** How long a failed row waits. Plain data, because it is stored with the row. */
 export type BackoffOptions = DelayBackoff | NamedBackoff;
 
-/** A wait computed from numbers. */
+/** A delay computed from numbers. */
 export interface DelayBackoff {
   /** `exponential` doubles the delay after each failure. */
   readonly type: 'fixed' | 'exponential';
-  /** The wait after the first failure. */
+  /** The delay after the first failure. */
   readonly delayMs: number;
-  /** No wait is longer. Default: one day, or `delayMs` if that is longer. */
+  /** The longest delay. @default one day, or `delayMs` if that is longer */
   readonly maxDelayMs?: number;
-  /** Default `none`. */
+  /** @default 'none' */
   readonly jitter?: Jitter;
 }
 
-/** A wait decided by the function of this name in `backoffStrategies` of the dispatcher's configuration. */
+/** A delay computed by the function of this name in the dispatcher's `backoffStrategies`. */
 export interface NamedBackoff {
   /** Any name but `fixed` and `exponential`: 1 to 100 printable ASCII characters. */
   readonly type: string;
-  // Absent: with a delay, a name is a misspelt type.
+  // Not allowed: a name with a delay is probably a misspelt `fixed` or `exponential`.
   readonly delayMs?: never;
   readonly maxDelayMs?: never;
   readonly jitter?: never;

@@ -10,15 +10,15 @@ import { assertKnownOptions, type OptionNames } from './known-options.js';
 import type { BackoffOptions, DelayBackoff, NamedBackoff, RetryOptions } from './retry-options.js';
 
 export interface RetryPolicy {
-  /** Total tries, the first one included. */
+  /** Attempts before a row is dead, the first one included. */
   readonly maxAttempts: number;
-  /** Absent: a failed row is due again at once. */
+  /** If absent, a failed row is due again at once. */
   readonly backoff?: BackoffOptions | BackoffFunction;
-  /** What `backoff: { type: name }` of an entry, or of this policy, may name. */
+  /** The functions that `backoff: { type: name }` of an entry or of this policy may name. */
   readonly backoffStrategies?: BackoffStrategies;
 }
 
-/** Returns a number in [0, 1), as `Math.random` does. */
+/** Returns a number in [0, 1), like `Math.random`. */
 export type Random = () => number;
 
 const RETRY_NAMES: OptionNames<RetryOptions> = { maxAttempts: true, backoff: true };
@@ -30,18 +30,18 @@ const BACKOFF_NAMES: OptionNames<BackoffOptions> = {
 };
 
 const DAY_MS = 86_400_000;
-/** A delay beyond this would leave the range of a database's timestamps sooner or later. */
+/** Longer delays could overflow the database's timestamps. */
 const LONGEST_DELAY_MS = 366 * DAY_MS;
-/** More than enough to reach any cap. */
+/** Enough to reach any cap. */
 const MAX_DOUBLINGS = 1_000;
-/** From here on a decorrelated wait has forgotten its start: more steps change nothing but the time they take. */
+/** After this many steps a decorrelated delay no longer depends on its start; more steps would only take time. */
 const DECORRELATED_STEPS = 64;
 
-/** The wait after the `attempts`-th failure, by `backoff` alone. */
+/** Returns the delay after the given number of failed attempts. */
 export function backoffDelayMs(backoff: DelayBackoff, attempts: number, random: Random): number {
   const cap = backoff.maxDelayMs ?? Math.max(DAY_MS, backoff.delayMs);
   if (backoff.jitter === 'decorrelated') return decorrelatedDelayMs(backoff.delayMs, cap, attempts, random);
-  // Bounded, so that a base of 0 stays 0 instead of becoming 0 times infinity.
+  // Bounded: 0 times Infinity would be NaN.
   const growth = backoff.type === 'exponential' ? 2 ** Math.min(attempts - 1, MAX_DOUBLINGS) : 1;
   const delayMs = Math.min(cap, backoff.delayMs * growth);
   switch (backoff.jitter) {
@@ -54,7 +54,9 @@ export function backoffDelayMs(backoff: DelayBackoff, attempts: number, random: 
   }
 }
 
-/** Each wait lies between the base and three times the one before, whatever the type: the chain itself grows. */
+/**
+ * Each delay lies between the base and three times the previous one. It grows by itself, so the type does not matter.
+ */
 function decorrelatedDelayMs(baseMs: number, capMs: number, attempts: number, random: Random): number {
   let delayMs = baseMs;
   for (let step = 0; step < Math.min(attempts, DECORRELATED_STEPS); step++) {
@@ -63,12 +65,14 @@ function decorrelatedDelayMs(baseMs: number, capMs: number, attempts: number, ra
   return delayMs;
 }
 
-/** Whole milliseconds that every database can add to its clock. */
+/** Rounds and clamps a delay to one that every database can add to its clock. */
 export function boundedDelayMs(delayMs: number): number {
   return Math.round(Math.min(Math.max(delayMs, 0), LONGEST_DELAY_MS));
 }
 
-/** Refuses an invalid policy; `where` begins the message. Names are checked where `strategies` are known. */
+/**
+ * Throws `INVALID_RETRY_POLICY`; `where` begins the message. Strategy names are checked only if `strategies` is given.
+ */
 export function assertRetryOptions(
   retry: RetryOptions,
   where: string,

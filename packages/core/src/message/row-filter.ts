@@ -3,32 +3,31 @@ import type { OutboxState, RowFilter } from './outbox-row.js';
 /** Which end of the list comes first. */
 export type RowOrder = 'oldest' | 'latest';
 
-/** How `peek` lists rows. */
 export interface PeekOptions {
   /**
-   * Rows are ordered by the time they were dispatched, died or, while pending, fall due.
+   * Rows are ordered by the time they were dispatched or died or, if pending, by the time they fall due.
    *
-   * @default `oldest` for pending rows, else `latest`
+   * @default `oldest` for pending rows, otherwise `latest`
    */
   readonly order?: RowOrder;
 }
 
 const STATES: readonly OutboxState[] = ['pending', 'dispatched', 'dead'];
 
-/** For stores: the states a row that matches can be in. Only dead rows have a reason and a time of death. */
+/** For stores: returns the states that a matching row can have. Only dead rows have a reason and a time of death. */
 export function statesOf({ state, reason, deadAfter, deadBefore }: RowFilter): readonly OutboxState[] {
-  const isOfDead = reason !== undefined || deadAfter !== undefined || deadBefore !== undefined;
-  return STATES.filter((each) => each === (state ?? each) && (!isOfDead || each === 'dead'));
+  const isDeadOnly = reason !== undefined || deadAfter !== undefined || deadBefore !== undefined;
+  return STATES.filter((each) => each === (state ?? each) && (!isDeadOnly || each === 'dead'));
 }
 
-/** For stores: the order in which `peek` lists the rows that match. */
+/** For stores: returns the order in which `peek` lists matching rows. */
 export function orderOf({ state }: RowFilter, { order }: PeekOptions = {}): RowOrder {
   return order ?? (state === 'pending' ? 'oldest' : 'latest');
 }
 
 /**
- * The rows that `requeueWhere` takes for a filter: dead ones unless it names a state, and no cancelled ones unless it
- * names a reason. `peek` and `count` with the result preview it.
+ * Returns the filter that `requeueWhere` applies: dead rows unless a state is named, and no cancelled rows unless a
+ * reason is named. Pass the result to `peek` or `count` for a preview.
  */
 export function requeueFilter(filter: RowFilter): RowFilter & { readonly state: OutboxState } {
   return { exceptCancelled: filter.reason === undefined, ...filter, state: filter.state ?? 'dead' };

@@ -1,4 +1,6 @@
-/** The part of the Standard Schema interface (version 1) that we call: Zod, Valibot, ArkType and others have it. */
+/**
+ * The part of the Standard Schema interface (version 1) that is used. Zod, Valibot, ArkType and others implement it.
+ */
 export interface StandardSchema<Input = unknown> {
   readonly '~standard': {
     readonly version: 1;
@@ -18,13 +20,13 @@ export interface StandardIssue {
 }
 
 /**
- * What the schema objects to, or undefined. A schema is a check here, not a transformation: the payload is
- * stored and published as it was given.
+ * Returns the schema's issues as text, or undefined if the payload is valid. Schemas only check: the payload is stored
+ * and published as it is, without transformations.
  */
 export async function schemaProblem(schema: StandardSchema, payload: unknown): Promise<string | undefined> {
   const result = await schema['~standard'].validate(payload);
   if (result.issues === undefined) return undefined;
-  return result.issues.map(describeIssue).join('; ') || 'the schema refuses it without a message';
+  return result.issues.map(describeIssue).join('; ') || 'the schema rejected it without a message';
 }
 
 function describeIssue({ path = [], message }: StandardIssue): string {

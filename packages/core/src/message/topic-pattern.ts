@@ -1,17 +1,18 @@
 /**
- * Tells which topics a pattern means: `*` stands for any characters, none included. No regular expression: nothing in
- * a pattern can make it slow or mean something else.
+ * Returns a function that tests whether a topic matches a pattern. `*` matches any number of characters, also none. It
+ * is not a regular expression: no other character is special, and no pattern is slow.
  */
 export function topicMatcher(pattern: string): (topic: string) => boolean {
   const parts = pattern.split('*');
   const head = parts.shift() ?? '';
   const tail = parts.pop();
   if (tail === undefined) return (topic) => topic === pattern;
-  return (topic) => topic.startsWith(head) && topic.endsWith(tail) && holdsInOrder(topic, head, parts, tail);
+  return (topic) =>
+    topic.startsWith(head) && topic.endsWith(tail) && containsInOrder(topic, head, parts, tail);
 }
 
-/** Taking each part where it first occurs leaves the most room for those after it. */
-function holdsInOrder(topic: string, head: string, parts: readonly string[], tail: string): boolean {
+/** Matches each part at its first occurrence, which leaves the most room for the parts after it. */
+function containsInOrder(topic: string, head: string, parts: readonly string[], tail: string): boolean {
   let from = head.length;
   for (const part of parts) {
     const at = topic.indexOf(part, from);

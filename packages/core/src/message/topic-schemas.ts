@@ -4,10 +4,10 @@ import type { StandardSchema } from './standard-schema.js';
 /** A Standard Schema (Zod, Valibot, ArkType …) for each topic. */
 export type TopicSchemas = Readonly<Record<string, StandardSchema>>;
 
-/** What a schema accepts. Schemas only check, so this is also what is stored and published. */
+/** The input type of a schema. Schemas only check, so this is also what is stored and published. */
 type InputOf<Schema> = Schema extends StandardSchema<infer Input> ? Input : unknown;
 
-/** The entries that these topics allow; any entry where none is declared. */
+/** The entries that these topics allow; any entry if no topic is declared. */
 export type EntryFor<Topics> = [keyof Topics] extends [never]
   ? OutboxEntry
   : {

@@ -1,7 +1,7 @@
 import { OutboxError } from '../message/errors.js';
 import type { Module } from './module.js';
 
-/** Refuses what JavaScript lets pass for a module: a module without its options, a class, a list, nothing at all. */
+/** Refuses what TypeScript would catch: a module without its options, a class, a list, undefined. */
 export function assertModule(given: Module, index: number): void {
   const problem = problemOf(given, `modules[${index}]`);
   if (problem !== undefined) throw new OutboxError('INVALID_CONFIG', problem);
@@ -21,7 +21,7 @@ function problemOfFunction(given: { readonly name: string }, place: string): str
   return `${place} is the class ${given.name}, not a module: a module is an object with a name`;
 }
 
-/** A module that has no defaults carries its name as a tag: an object with a `name` would be a module itself. */
+/** A module without defaults carries its name as a tag, because an object with a `name` would be a module itself. */
 function needsOptions(given: object, place: string): string {
   const tag: unknown = Reflect.get(given, Symbol.toStringTag);
   return typeof tag === 'string'

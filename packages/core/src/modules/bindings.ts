@@ -17,7 +17,7 @@ import {
 } from './module.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
 
-/** A recipe and where it comes from, so that errors can name the module. */
+/** A recipe and its source, so that errors can name the module. */
 export interface Binding {
   readonly token: Token;
   readonly recipe: Recipe;
@@ -30,7 +30,11 @@ export interface Bindings {
   readonly contributions: ReadonlyMap<TokenKey, readonly Binding[]>;
 }
 
-/** Gathers what modules and preferences bind, and refuses what can't be resolved, before anything is made. */
+/**
+ * Collects the bindings of modules and preferences.
+ *
+ * @throws `DOUBLED_BINDING`, `MISSING_BINDING`, `CYCLIC_BINDING` or `INVALID_CONFIG`, before any instance is created.
+ */
 export function collectBindings(modules: readonly Module[], preferences: readonly Provider[]): Bindings {
   modules.forEach(assertModule);
   modules.forEach(assertKnownNames);
@@ -43,7 +47,7 @@ export function collectBindings(modules: readonly Module[], preferences: readonl
   return bindings;
 }
 
-/** A function is no typing error: a module may have a `forRoot` beside what it binds. */
+/** Ignores functions: a module may also have a `forRoot`. */
 function assertKnownNames(module: Module): void {
   const data = Object.entries(module).filter(([, value]) => typeof value !== 'function');
   assertKnownOptions(`module ${module.name}`, Object.fromEntries(data) as unknown as Module, MODULE_NAMES);
@@ -114,7 +118,7 @@ function assertResolvable(
   if (path.includes(binding)) throw cycle([...path.slice(path.indexOf(binding)), binding]);
   for (const dependency of dependenciesOfRecipe(binding.recipe)) {
     const targets = targetsOf(dependency, bindings, binding);
-    // What is made later, when it is asked for, closes no circle.
+    // A lazy dependency is created later, so it can't cause a cycle.
     if (isLazy(dependency)) continue;
     for (const next of targets) assertResolvable(next, bindings, [...path, binding], checked);
   }

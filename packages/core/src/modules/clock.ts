@@ -1,8 +1,8 @@
-/** The process's own time: for deadlines and timers, never for what the database decides. */
+/** The process's own clock, for deadlines and timers. Times stored in rows come from the database's clock. */
 export interface Clock {
-  /** Milliseconds that never go back; only differences mean something. */
+  /** Milliseconds that never decrease. Only differences are meaningful. */
   monotonicMs(): number;
-  /** Calls back once after `delayMs`. Returns the way to cancel it. */
+  /** Calls back once after `delayMs`. Returns a function that cancels it. */
   schedule(delayMs: number, callback: () => void): () => void;
 }
 
@@ -14,7 +14,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Whether `work` ends in time. Rejects if it does and fails. */
+/** Returns whether `work` ends within `limitMs`. Rejects if `work` fails before that. */
 export async function endsWithin(limitMs: number, work: Promise<unknown>, clock: Clock): Promise<boolean> {
   let cancel: () => void = () => {};
   const timeIsUp = new Promise<false>((resolve) => {

@@ -8,12 +8,12 @@ import { type Dependency, isLazy, isOptional, type Module, type Provider, tokenO
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
 
 export interface ComposeOptions {
-  /** Bindings of the application; they win over those of the modules. */
+  /** The application's own bindings. They override those of the modules. */
   readonly preferences?: readonly Provider[];
 }
 
 export interface StartOptions {
-  /** `resource`: connections and the like, but nothing that works by itself. For commands and scripts. Default all. */
+  /** `resource` starts connections and the like but no background work: for commands and scripts. @default all */
   readonly only?: 'resource';
 }
 
@@ -22,31 +22,39 @@ const START_NAMES: OptionNames<StartOptions> = { only: true };
 
 /** A composed application. */
 export interface OutboxApp {
-  /** The one instance behind a token; made when it is first asked for. */
+  /**
+   * Returns the single instance of a token. It is created on first use.
+   *
+   * @throws `MISSING_BINDING` if the token is not bound.
+   */
   get<T>(token: Token<T>): T;
   /** Whether the token is bound; a list of contributions always is. */
   has(token: Token): boolean;
-  /** Every bound token. Bind each to `() => app.get(token)` to host the application in another container. */
+  /** All bound tokens. To use the application in another container, bind each to `() => app.get(token)`. */
   readonly tokens: readonly Token[];
   /**
-   * Starts what the modules run. When one fails, those already started are stopped again.
+   * Starts the parts that the modules contribute. If one fails, those already started are stopped again.
    *
-   * @throws `START_ABANDONED` when `stop()` gave up on it.
+   * @throws `START_ABANDONED` if `stop()` gave up on the start.
    */
   start(options?: StartOptions): Promise<void>;
   /**
-   * Stops what runs, in reverse order, and reports every error. Harmless when nothing runs. A start that is under way
-   * has `graceMs` to end; one that hangs, on a database that does not answer for example, is abandoned: what had
-   * started is stopped, and what it starts later is stopped again.
+   * Stops all parts in reverse order and reports every error. Does nothing if nothing is running. A start in progress
+   * has `graceMs` to finish. One that hangs, for example on a database that does not answer, is abandoned: parts that
+   * have started are stopped, and parts that start later are stopped again.
    *
-   * @throws `START_ABANDONED` when a start was abandoned; it names the part that hangs.
+   * @throws `START_ABANDONED` if a start was abandoned; the text names the part that hangs.
    */
   stop(options?: StopOptions): Promise<void>;
 }
 
 /**
- * Composes modules into an application without choosing a container. Missing and doubled bindings and cycles
- * are refused here, by name.
+ * Composes modules into an application. Works without a container, and inside any container.
+ *
+ * @throws `MISSING_BINDING`, `DOUBLED_BINDING`, `CYCLIC_BINDING` or `INVALID_CONFIG`; the text names the modules.
+ * @example
+ * const app = composeModules([OutboxModule.forRoot({ publisher }), pgStore(pool)]);
+ * await app.start();
  */
 export function composeModules(modules: readonly Module[], options: ComposeOptions = {}): OutboxApp {
   assertKnownOptions('composeModules', options, COMPOSE_NAMES);
@@ -112,14 +120,13 @@ class ComposedApp implements OutboxApp {
     if (made instanceof Promise) {
       throw new OutboxError(
         'INVALID_CONFIG',
-        `the factory of ${tokenName(token)} (${source}) gave a Promise; await it before composing and pass useValue`,
+        `the factory of ${tokenName(token)} (${source}) returned a Promise; await it before composing and pass useValue`,
       );
     }
     return made;
   }
 }
 
-/** Resources first. */
 function lifecyclesFor(all: readonly Lifecycle[], { only }: StartOptions): Lifecycle[] {
   const resources = all.filter(({ phase }) => phase === 'resource');
   return only === 'resource' ? resources : [...resources, ...all.filter(({ phase }) => phase !== 'resource')];

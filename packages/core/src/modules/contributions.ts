@@ -3,8 +3,8 @@ import type { Token } from './token.js';
 const CONTRIBUTIONS = Symbol.for('@postcommit/contributions');
 
 /**
- * A list that modules contribute to. A subclass is its token: inject it and iterate. Without contributions it
- * is empty, never missing.
+ * A list that modules contribute to. A subclass serves as the token: inject it and iterate. Without contributions the
+ * list is empty, never missing.
  */
 export class Contributions<T> implements Iterable<T> {
   static readonly [CONTRIBUTIONS] = true;
@@ -19,7 +19,7 @@ export class Contributions<T> implements Iterable<T> {
   }
 }
 
-/** A class of contributions, of this or another copy of the package. */
+/** A subclass of `Contributions`, from this or another copy of the package. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of contributions holds items of every type.
 export type ContributionsToken<T = unknown> = new (items: readonly any[]) => Contributions<T>;
 

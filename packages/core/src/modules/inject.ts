@@ -8,14 +8,14 @@ interface Injectable {
   readonly inject?: readonly Dependency[];
 }
 
-/** Marks a class that the composition may construct. It changes nothing; for both kinds of decorators. */
+/** Marks a class as injectable. Has no effect at run time; works with legacy and standard decorators. */
 export function Injectable(): (target: Token, context?: ClassDecoratorContext) => void {
   return () => {};
 }
 
 /**
- * Names the token of a constructor parameter (a legacy parameter decorator; needs no reflect-metadata).
- * `static inject = [A, B] as const` says the same without decorators.
+ * Names the token of a constructor parameter. A legacy parameter decorator; needs no reflect-metadata. Without
+ * decorators, write `static inject = [A, B] as const`.
  */
 export function Inject(
   token: Token,
@@ -33,7 +33,7 @@ export function Inject(
   };
 }
 
-/** What the constructor of `target` wants, in order. */
+/** Returns the dependencies of a class's constructor, in order. */
 export function dependenciesOf(target: Token): readonly Dependency[] {
   const declared = (target as Injectable).inject ?? decorated(target);
   if (declared.length < target.length || declared.includes(undefined as never)) {
@@ -46,6 +46,6 @@ export function dependenciesOf(target: Token): readonly Dependency[] {
 }
 
 function decorated(target: Token): readonly Dependency[] {
-  // A sparse list means that one parameter was forgotten: Array.from turns holes into undefined.
+  // A hole means that a parameter has no decorator; Array.from turns it into undefined.
   return Array.from((Reflect.get(target, INJECT) as Dependency[] | undefined) ?? []);
 }

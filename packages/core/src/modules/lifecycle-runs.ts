@@ -3,25 +3,25 @@ import { OutboxError } from '../message/errors.js';
 import { endsWithin, systemClock } from '../modules/clock.js';
 import { assertGrace, DEFAULT_GRACE_MS, type Lifecycle, type StopOptions } from './lifecycle.js';
 
-/** What had started before a start was abandoned has this long to stop: it may hang for the same reason. */
+/** How long an abandoned start waits for the parts that had started to stop: they may hang for the same reason. */
 const ABANDONED_STOP_MS = 1_000;
 
 /** One start and what it started. */
 interface Run {
   readonly started: Lifecycle[];
-  /** The part whose start is under way. */
+  /** The part that is starting. */
   starting: Lifecycle | undefined;
   isAbandoned: boolean;
   /** Rejects the promise of `start()`. */
   abandon: (error: OutboxError) => void;
 }
 
-/** Starts lifecycles in order and stops them in reverse; a stop gives up on a start that hangs. */
+/** Starts lifecycles in order and stops them in reverse order. A stop abandons a start that hangs. */
 export class LifecycleRuns {
   #current: { readonly run: Run; readonly starting: Promise<void> } | undefined;
   #stopping: Promise<void> | undefined;
 
-  /** Returns the promise of the start that is under way or done, if there is one. */
+  /** Starts all parts, or returns the promise of the current start. */
   start(lifecycles: () => readonly Lifecycle[]): Promise<void> {
     this.#current ??= this.#begin(lifecycles);
     return this.#current.starting;
@@ -64,14 +64,14 @@ export class LifecycleRuns {
     if (!this.#current) return;
     const { run, starting } = this.#current;
     const graceMs = options.graceMs ?? DEFAULT_GRACE_MS;
-    // What starts later would otherwise never be stopped.
+    // Parts that start after the stop would otherwise never be stopped.
     const hasEnded = await endsWithin(graceMs, settled(starting), systemClock);
     this.#current = undefined;
     if (hasEnded) await stopStarted(run, options);
     else await abandon(run, graceMs);
   }
 
-  /** Nobody waits for this any more. A start that came after the stop owns the lifecycle now. */
+  /** Stops a part of an abandoned start, unless a newer start owns it now. Nobody waits for this, so it only warns. */
   async #stopLate(lifecycle: Lifecycle): Promise<void> {
     if (this.#current) return;
     try {

@@ -14,7 +14,7 @@ export interface StopOptions {
 export const DEFAULT_GRACE_MS = 10_000;
 
 export function assertGrace(graceMs = 0): void {
-  // A longer one does not fit a timer, which would then fire at once.
+  // A longer grace period overflows the timer, which would then fire at once.
   if (graceMs >= 0 && graceMs < 2 ** 31) return;
   throw new OutboxError(
     'INVALID_ARGUMENT',
@@ -26,13 +26,13 @@ export const STOP_NAMES: OptionNames<StopOptions> = { graceMs: true };
 /** Something that runs between `app.start()` and `app.stop()`. */
 export interface Lifecycle {
   readonly name: string;
-  /** Resources, a connection for example, start before everything else and stop after it. Default `work`. */
+  /** Resources, such as connections, start before everything else and stop after it. @default 'work' */
   readonly phase?: 'resource' | 'work';
   start(): Promise<void> | void;
   stop(options: StopOptions): Promise<void> | void;
 }
 
-/** Resources first, then work; within a phase in the order of the modules. Stopped in reverse. */
+/** What runs: resources start first, then work, each in the order of the modules. Stopped in reverse order. */
 export class Lifecycles extends Contributions<Lifecycle> {
   static {
     nameToken(this, '@postcommit/core/Lifecycles');

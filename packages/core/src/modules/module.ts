@@ -2,12 +2,12 @@ import type { OptionNames } from '../message/known-options.js';
 import type { Contributions, ContributionsToken } from './contributions.js';
 import type { Token } from './token.js';
 
-/** Stands in an `inject` list for a token that may be unbound: it is `undefined` then. */
+/** In an `inject` list: a token that may be unbound. It then resolves to `undefined`. */
 export interface OptionalToken<T = unknown> {
   readonly optional: Token<T>;
 }
 
-/** Stands in an `inject` list for a token that is resolved only when the function it becomes is called. */
+/** In an `inject` list: injects a function that resolves the token when called. */
 export interface LazyToken<T = unknown> {
   readonly lazy: Token<T>;
 }
@@ -22,7 +22,7 @@ export function lazy<T>(token: Token<T>): LazyToken<T> {
   return { lazy: token };
 }
 
-/** A class may have a static member of that name; only an object that is no class stands for a token. */
+/** Checks for an object, because a class may have a static member named `optional`. */
 export function isOptional(dependency: Dependency): dependency is OptionalToken {
   return typeof dependency === 'object' && 'optional' in dependency;
 }
@@ -52,7 +52,7 @@ type ResolvedAll<Dependencies extends readonly Dependency[]> = {
   -readonly [Index in keyof Dependencies]: Resolved<Dependencies[Index]>;
 };
 
-/** How an instance comes about; each is made once, when it is first asked for. */
+/** How to create an instance. Each is created once, on first use. */
 export type Recipe<T = unknown> =
   | { readonly useValue: T }
   // biome-ignore lint/suspicious/noExplicitAny: a list of recipes holds factories of every parameter list.

@@ -1,25 +1,25 @@
 import type { OutboxApp } from './compose-modules.js';
 import { assertGrace, type StopOptions } from './lifecycle.js';
 
-/** The events of a process that end a program in order: those of Kubernetes, Docker and systemd, and of Ctrl-C. */
+/** SIGTERM is sent by Kubernetes, Docker and systemd, SIGINT by Ctrl-C. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-/** Any timer keeps a process alive; this is the longest. */
+/** The longest possible timer. It only keeps the process alive. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The part of `process` that is used here. */
+/** The part of `process` that is used. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
   off(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
 }
 
 /**
- * Waits for SIGTERM or SIGINT (Ctrl-C), then stops the application: publishes in flight have `graceMs` to end, and all
- * other claims are released, so that nothing waits for a claim to expire. Resolves when the application has stopped;
- * close your own connections then. Keeps the process alive until the signal. A second signal ends the process at once,
- * by the default action.
+ * Waits for SIGTERM or SIGINT (Ctrl-C), then stops the application. Publishes in flight have `graceMs` to finish; all
+ * other claims are released, so that no row has to wait for a claim to expire. Resolves when the application has
+ * stopped; close your own connections after that. Keeps the process alive until the signal. A second signal terminates
+ * the process at once.
  *
- * It listens from the call on, not only once it is awaited. Keep `graceMs` a few seconds below the time that your platform
- * allows before it kills (30 s on Kubernetes, 10 s with `docker stop`).
+ * It listens from the moment it is called, even before it is awaited. Keep `graceMs` a few seconds below the time your
+ * platform waits before it kills the process (30 s on Kubernetes, 10 s with `docker stop`).
  *
  * @throws whatever `app.stop()` throws; unless you catch it, the process then exits with code 1.
  * @example
@@ -31,7 +31,7 @@ export function runUntilSignal(app: Pick<OutboxApp, 'stop'>, options: StopOption
   return stopAtSignal(process, app, options);
 }
 
-/** The same on any emitter of signals. */
+/** The same for any source of signals. */
 export async function stopAtSignal(
   source: SignalSource,
   app: Pick<OutboxApp, 'stop'>,
@@ -46,7 +46,7 @@ async function firstSignal(source: SignalSource): Promise<void> {
   let onSignal = (): void => {};
   const signalled = new Promise<void>((resolve) => {
     onSignal = () => {
-      // Before anything else, so that the next signal finds the default action.
+      // First, so that a second signal triggers the default action.
       for (const signal of SIGNALS) source.off(signal, onSignal);
       resolve();
     };

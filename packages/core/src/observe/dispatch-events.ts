@@ -6,59 +6,63 @@ import { nameToken } from '../modules/token.js';
 import type { FailureCount } from './failure-count.js';
 import type { SchemaProblem } from './schema-problem.js';
 
-/** The first failed try of a row; `willRetry` tells whether it was also the last. */
+/** The first failed attempt of a row. `willRetry` is false if the row is dead. */
 export type FirstFailure = { readonly row: OutboxRow; readonly error: string } & (
   | { readonly willRetry: true; readonly delayMs: number }
   | { readonly willRetry: false; readonly delayMs?: undefined }
 );
 
 /**
- * What the dispatcher and the worker tell, by name. Each is told after it is true in the table. The row of `failed`,
- * `firstFailure` and `dead` is the one after the decision: with `attempts`, `lastError`, `deadReason`, and without its
- * claim. Its `deadAt` and its new `availableAt` are by the clock of this process; the table has the database's time.
+ * The events of the dispatcher and the worker, by name. Outcomes are emitted after they are recorded in the table. The
+ * row of `failed`, `firstFailure` and `dead` is the row after its outcome: with the new `attempts`, `lastError` and
+ * `deadReason`, and without its claim. Its `deadAt` and `availableAt` come from this process's clock; the table has the
+ * database's time.
  */
 export interface DispatchEventMap {
-  /** The worker runs. */
+  /** The worker has started. */
   readonly started: Record<never, never>;
-  /** The worker has ended. `abandoned`: ids whose publish had not ended in time; their claims are left to expire. */
+  /** The worker has stopped. `abandoned`: ids of rows whose publish did not end in time; their claims will expire. */
   readonly stopped: { readonly abandoned: readonly string[] };
-  /** A batch with rows in it was settled. */
+  /** A batch was settled. Not emitted for empty batches. */
   readonly batch: DispatchSummary;
-  /** A publish failed; the row will be tried again. */
+  /** A publish failed; the row will be retried. */
   readonly failed: { readonly row: OutboxRow; readonly error: string; readonly delayMs: number };
-  /** A row failed for the first time, whether it will be tried again or is dead at once. */
+  /** A row failed for the first time, whether it will be retried or is dead at once. */
   readonly firstFailure: FirstFailure;
-  /** A row was given up. */
+  /** A row is dead: it will not be retried. */
   readonly dead: { readonly row: OutboxRow; readonly error: string; readonly reason: DeadReason };
-  /** Outcomes that could not be recorded, because the claims were lost before. The new owner decides. */
+  /** Outcomes could not be recorded because the claims were lost. The new owner decides. */
   readonly fenced: { readonly ids: readonly string[] };
-  /** Claims that had expired, of a process that died or stalled, were taken over. */
+  /** An expired claim was taken over from a process that died or stalled. */
   readonly retaken: { readonly row: OutboxRow };
-  /** More than `threshold` tries of a topic failed, or rows of it died, within `windowMs`. Emitted once until there were fewer. */
+  /**
+   * A topic had more than `threshold` failed publishes or dead rows within `windowMs`. Emitted once, and again only
+   * after there were fewer.
+   */
   readonly failures: FailureCount;
-  /** At least `threshold` rows are due. Told once, and again after it has been less. */
+  /** At least `threshold` rows are due. Emitted once, and again only after there were fewer. */
   readonly backlog: OutboxBacklog & { readonly threshold: number };
-  /** The table works, but badly: found when the application started. */
+  /** The tables work, but badly. Found when the application started. */
   readonly schemaProblem: SchemaProblem;
-  /** The store can't be reached, or a batch could not be settled; the worker goes on trying. */
+  /** The store can't be reached, or a batch could not be settled. The worker keeps trying. */
   readonly trouble: { readonly error: unknown; readonly retryInMs: number };
-  /** A problem of the store that no call reports: a lost idle connection, a lock that somebody else holds. */
+  /** A problem of the store that no call reports, such as a lost idle connection or a lock held by somebody else. */
   readonly storeProblem: { readonly error: unknown };
   /** The store answers again. */
   readonly recovered: { readonly afterMs: number };
-  /** Whether the worker is woken by hints. Where it is not, it polls. */
+  /** Whether hints wake the worker. If not, it polls. */
   readonly wakeup: { readonly isListening: boolean; readonly error?: unknown; readonly willRetry?: boolean };
-  /** A listener of a signal threw. Where nobody listens to this one, it becomes a process warning. */
+  /** A listener of the event named `signal` failed. Without a listener for this event, it becomes a process warning. */
   readonly listenerFailed: { readonly signal: DispatchEventName; readonly error: unknown };
 }
 
 export type DispatchEventName = keyof DispatchEventMap;
-export type DispatchEventListener<Signal extends DispatchEventName> = (
-  told: DispatchEventMap[Signal],
+export type DispatchEventListener<Name extends DispatchEventName> = (
+  event: DispatchEventMap[Name],
 ) => unknown;
 
 /**
- * For logs, alerts and tests. A listener that fails or takes its time never holds up a row.
+ * Emits events for logs, alerts and tests. A listener that fails or is slow never delays a row.
  *
  * @example
  * app.get(DispatchEvents).on('dead', ({ row, reason, error }) => log.error({ id: row.id, reason, error }));
@@ -70,40 +74,40 @@ export class DispatchEvents {
 
   readonly #listeners = new Map<DispatchEventName, Set<DispatchEventListener<never>>>();
 
-  /** Gives the way to stop listening. */
-  on<Signal extends DispatchEventName>(signal: Signal, listener: DispatchEventListener<Signal>): () => void {
-    const listeners = this.#listeners.get(signal) ?? new Set();
-    this.#listeners.set(signal, listeners.add(listener));
+  /** Registers a listener. Returns an unsubscribe function. */
+  on<Name extends DispatchEventName>(name: Name, listener: DispatchEventListener<Name>): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners.add(listener));
     return () => {
       listeners.delete(listener);
     };
   }
 
-  /** For the engine: calls every listener, whatever the others do. */
-  emit<Signal extends DispatchEventName>(signal: Signal, told: DispatchEventMap[Signal]): void {
-    for (const listener of this.#listeners.get(signal) ?? []) {
+  /** For the engine: calls every listener, even if others fail. */
+  emit<Name extends DispatchEventName>(name: Name, event: DispatchEventMap[Name]): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
       try {
-        const result = (listener as DispatchEventListener<Signal>)(told);
-        // Also a thenable that is no Promise: a query of an ORM runs only when somebody waits for it.
-        if (isThenable(result)) Promise.resolve(result).catch((error) => this.#listenerFailed(signal, error));
+        const result = (listener as DispatchEventListener<Name>)(event);
+        // Any thenable, not only a Promise: an ORM query runs only when it is awaited.
+        if (isThenable(result)) Promise.resolve(result).catch((error) => this.#listenerFailed(name, error));
       } catch (error) {
-        this.#listenerFailed(signal, error);
+        this.#listenerFailed(name, error);
       }
     }
   }
 
-  /** Whether somebody listens: what is costly to find out is found out only then. */
-  hasListeners(signal: DispatchEventName): boolean {
-    return (this.#listeners.get(signal)?.size ?? 0) > 0;
+  /** Whether an event has listeners. Lets callers skip costly work. */
+  hasListeners(name: DispatchEventName): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0;
   }
 
-  #listenerFailed(signal: DispatchEventName, error: unknown): void {
-    if (signal !== 'listenerFailed' && this.hasListeners('listenerFailed')) {
-      this.emit('listenerFailed', { signal, error });
+  #listenerFailed(name: DispatchEventName, error: unknown): void {
+    if (name !== 'listenerFailed' && this.hasListeners('listenerFailed')) {
+      this.emit('listenerFailed', { signal: name, error });
       return;
     }
     process.emitWarning(
-      `a listener of the outbox signal '${signal}' failed: ${errorText(error)}`,
+      `a listener of the outbox event '${name}' failed: ${errorText(error)}`,
       'OutboxWarning',
     );
   }

@@ -1,8 +1,8 @@
 /** When failures are too many. */
 export interface FailureThreshold {
-  /** More failures than this, of one topic. */
+  /** The hook fires when a topic has more failures than this. */
   readonly threshold: number;
-  /** Within this time, to within a sixtieth of it. */
+  /** The time window, accurate to a sixtieth of it. */
   readonly windowMs: number;
 }
 

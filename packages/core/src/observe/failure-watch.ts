@@ -4,12 +4,12 @@ import type { DispatchEvents } from './dispatch-events.js';
 import type { FailureThreshold } from './failure-count.js';
 
 const BUCKETS = 60;
-/** The topics that are remembered: those that failed last. */
+/** Topics to remember: those that failed most recently. */
 const MAX_TOPICS = 1_000;
 
 /**
- * Emits `failures` when too many tries of a topic failed, or rows of it died: once, and again only after their number
- * has been below the threshold. Counts what this process did.
+ * Emits `failures` when a topic has too many failed publishes or dead rows: once, and again only after the count has
+ * been below the threshold. Counts this process only.
  */
 export class FailureWatch {
   readonly #events: DispatchEvents;
@@ -29,17 +29,17 @@ export class FailureWatch {
     const { threshold, windowMs } = this.#limit;
     const failures = this.#failuresOf(topic);
     failures.moveTo(Math.floor((this.#clock.monotonicMs() * BUCKETS) / windowMs));
-    // Between two failures the number only falls, so this is the time to see that it did.
-    if (failures.count < threshold) failures.isTold = false;
+    // The count only falls between two failures, so it is enough to check it here.
+    if (failures.count < threshold) failures.isReported = false;
     failures.add();
-    if (failures.count <= threshold || failures.isTold) return;
-    failures.isTold = true;
+    if (failures.count <= threshold || failures.isReported) return;
+    failures.isReported = true;
     this.#events.emit('failures', { topic, count: failures.count, windowMs, threshold });
   }
 
   #failuresOf(topic: string): TopicFailures {
     const failures = this.#topics.get(topic) ?? new TopicFailures();
-    // A Map keeps the order of insertion: the topic that failed last goes to its end.
+    // A Map keeps insertion order: move the topic that failed last to the end.
     this.#topics.delete(topic);
     this.#topics.set(topic, failures);
     const [longestAgo] = this.#topics.keys();
@@ -48,9 +48,9 @@ export class FailureWatch {
   }
 }
 
-/** A ring of counts, the oldest of which are cleared as time goes on. */
+/** A ring buffer of counts. The oldest are cleared as time moves on. */
 class TopicFailures {
-  isTold = false;
+  isReported = false;
   readonly #counts = new Uint32Array(BUCKETS);
   #bucket = 0;
 
@@ -65,12 +65,12 @@ class TopicFailures {
   }
 
   add(): void {
-    const place = this.#bucket % BUCKETS;
-    this.#counts[place] = (this.#counts[place] ?? 0) + 1;
+    const index = this.#bucket % BUCKETS;
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 }
 
-/** Refuses an invalid `onFailures`. */
+/** Throws `INVALID_CONFIG` for an invalid `onFailures`. */
 export function assertFailureHook(hook: FailureThreshold & { readonly notify: unknown }): void {
   const { threshold, windowMs, notify } = hook;
   if (!(Number.isInteger(threshold) && threshold >= 1))

@@ -5,19 +5,19 @@ import { Contributions } from '../modules/contributions.js';
 import { nameToken } from '../modules/token.js';
 
 /**
- * Stands around enqueue, dispatch and publish, for tracing, metrics or rules of an application. Each method
- * must call `next` once, may change what it hands on, and sees the error when `next` rejects. They are looked up for
- * each enqueue and each batch: one that has nothing to do at the moment costs nothing where it has no method.
+ * Wraps enqueue, dispatch and publish, for tracing, metrics or application rules. Each method must call `next` once,
+ * may change what it passes on, and sees the error if `next` rejects. Methods are looked up for each enqueue and each
+ * batch, so an interceptor can leave one undefined while it has nothing to do.
  */
 export interface OutboxInterceptor {
-  /** Around `enqueue` and `enqueueWith`; runs before validation. Gives the ids in order. */
+  /** Wraps `enqueue` and `enqueueWith`, before validation. Returns the ids in order. */
   enqueue?(
     entries: readonly OutboxEntry[],
     next: (entries: readonly OutboxEntry[]) => Promise<string[]>,
   ): Promise<string[]>;
-  /** Around one batch. */
+  /** Wraps one batch. */
   dispatch?(limit: number, next: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary>;
-  /** Around one try to publish one row. */
+  /** Wraps one attempt to publish one row. */
   readonly publish?: PublishLayer | undefined;
 }
 
@@ -25,14 +25,14 @@ export type PublishStep = (row: OutboxRow, context: PublishContext) => Promise<v
 
 export type PublishLayer = (row: OutboxRow, context: PublishContext, next: PublishStep) => Promise<void>;
 
-/** The interceptors that modules contribute; the first one is the outermost. */
+/** The interceptors that modules contribute. The first one is the outermost. */
 export class OutboxInterceptors extends Contributions<OutboxInterceptor> {
   static {
     nameToken(this, '@postcommit/core/OutboxInterceptors');
   }
 }
 
-/** What stands around a publish at this moment. */
+/** Returns the current `publish` methods, outermost first. */
 export function publishLayers(interceptors: readonly OutboxInterceptor[]): PublishLayer[] {
   return interceptors.flatMap((interceptor) => interceptor.publish?.bind(interceptor) ?? []);
 }
@@ -42,7 +42,7 @@ type Layer<Args extends unknown[], Result> = (
   ...args: [...Args, next: Step<Args, Result>]
 ) => Promise<Result>;
 
-/** Wraps `innermost` in the named method of each interceptor that has it. */
+/** Wraps `innermost` in the layers, the first one outermost. Skips undefined layers. */
 export function intercept<Args extends unknown[], Result>(
   layers: ReadonlyArray<Layer<Args, Result> | undefined>,
   innermost: Step<Args, Result>,

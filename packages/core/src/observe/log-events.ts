@@ -4,14 +4,14 @@ import type { Clock } from '../modules/clock.js';
 import type { DispatchEvents } from './dispatch-events.js';
 import type { OutboxLogger } from './outbox-logger.js';
 
-/** A line of one kind is written once in this time; the next one says how many were left out. */
+/** Lines of the same kind are written at most once in this time; the next one says how many were left out. */
 const SAME_LINE_EVERY_MS = 60_000;
-/** Kinds that are remembered: topics come from rows, and memory must stay bounded. */
+/** Kinds to remember. Bounded, because kinds contain topics, which come from rows. */
 const MAX_KINDS = 1_000;
 
 type Level = keyof OutboxLogger;
 
-/** Logs what an operator has to know, one line each, never a payload. */
+/** Logs what an operator needs to know, one line per event and never a payload. */
 export function logEvents(events: DispatchEvents, logger: OutboxLogger, clock: Clock): void {
   const log = new LimitedLog(logger, clock);
   events.on('failed', ({ row, error, delayMs }) =>
@@ -64,7 +64,6 @@ function logStore(events: DispatchEvents, log: LimitedLog): void {
   );
 }
 
-/** Writes lines of the same kind at most once a minute. */
 class LimitedLog {
   readonly #logger: OutboxLogger;
   readonly #clock: Clock;
@@ -87,7 +86,7 @@ class LimitedLog {
     this.#logger[level](message + leftOut);
   }
 
-  /** The kind that was written longest ago is forgotten first. */
+  /** Forgets the kind that was written longest ago. */
   #remember(kind: string, writtenAtMs: number): void {
     this.#kinds.delete(kind);
     this.#kinds.set(kind, { writtenAtMs, leftOut: 0 });
@@ -100,7 +99,7 @@ function named({ id, topic }: OutboxRow): string {
   return `row ${id} of topic ${quoted(topic)}`;
 }
 
-/** Quoted, so that a line break in a topic or an error cannot forge a line of the log. */
+/** Quotes a text, so that a line break in a topic or an error can't forge a log line. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

@@ -1,14 +1,14 @@
 import { Contributions } from '../modules/contributions.js';
 import { nameToken } from '../modules/token.js';
 
-/** A counter that a module keeps, for whoever exports metrics. */
+/** A counter that a module provides for export as a metric. */
 export interface OutboxCounter {
-  /** The name under which it is exported, as it is. */
+  /** The name of the exported metric. */
   readonly metric: string;
-  /** UCUM. */
+  /** The unit, in UCUM notation. */
   readonly unit: string;
   readonly description: string;
-  /** Calls back for each count. Returns an unsubscribe function. */
+  /** Registers a listener called for each count. Returns an unsubscribe function. */
   onCount(listener: () => void): () => void;
 }
 

@@ -5,7 +5,7 @@ export interface OutboxLogger {
   error(message: string): void;
 }
 
-/** One line on standard error for each message: what `createOutbox` uses unless it is given another logger. */
+/** Writes one line per message to standard error. The default of `createOutbox`. */
 export const standardErrorLogger: OutboxLogger = {
   info: (message) => write('info', message),
   warn: (message) => write('warn', message),

@@ -1,29 +1,29 @@
 import { OutboxError, PermanentError, TransientError } from '../message/errors.js';
 import { maskSecrets } from '../message/mask-secrets.js';
 
-/** What we read of an HTTP answer; the `Response` of `fetch` fits. */
+/** The part of an HTTP response that is read. The `Response` of `fetch` fits. */
 export interface HttpResponse {
   readonly status: number;
-  /** `opaqueredirect` where the runtime hides a redirect behind the status 0. */
+  /** `opaqueredirect` if the runtime hides a redirect behind status 0. */
   readonly type?: string;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
 }
 
-/** A 429 without a usable Retry-After header. */
+/** For a 429 without a usable Retry-After header. */
 const DEFAULT_RETRY_AFTER_MS = 60_000;
 const EXCERPT_LENGTH = 1_000;
 
-/** Wrong credentials, a wrong address or a receiver that is not ready: its next deploy may put it right. */
+/** Wrong credentials, a wrong address or a receiver that is not ready: the next deployment may fix it. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 405, 407, 408, 425]);
 
 /**
  * Returns the error to throw for an HTTP response that is not 2xx. Redirects, 401, 403, 404, 405, 407, 408, 425, 429
- * and 5xx are transient; 400, 410, 413, 415, 422 and all others are permanent. A Retry-After header of a transient one,
- * in seconds or as a date, becomes the shortest wait.
+ * and 5xx are transient; 400, 410, 413, 415, 422 and all others are permanent. For transient
+ * errors, a Retry-After header, in seconds or as a date, sets the shortest delay.
  *
- * Call `fetch` with `redirect: 'manual'`: a redirect that it follows turns the POST into a GET without a body, and the
- * 200 of that page would count as delivered.
+ * Call `fetch` with `redirect: 'manual'`. Otherwise it may follow a redirect with a GET without the body, and the 200
+ * of that page would count as delivered.
  *
  * @example
  * const response = await fetch(url, { method: 'POST', body, redirect: 'manual', signal: context.signal });
@@ -64,13 +64,13 @@ function retryAfterMs(response: HttpResponse): number | undefined {
   const header = response.headers.get('retry-after')?.trim();
   if (!header) return undefined;
   if (/^\d+$/.test(header)) return Number(header) * 1_000;
-  // Only what looks like an HTTP date: Date.parse makes a date of '-5' and of '1.5' too.
+  // Only what looks like an HTTP date: Date.parse also accepts '-5' and '1.5'.
   const date = /^[A-Z][a-z]+, /.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
 async function bodyExcerpt(response: HttpResponse): Promise<string> {
-  // The body only explains; an answer that breaks off must not turn a permanent error into a transient one.
+  // The body only explains the error. If it can't be read, the error must stay permanent.
   const text = await response.text().catch(() => '(the body could not be read)');
   return text.slice(0, EXCERPT_LENGTH);
 }

@@ -2,18 +2,18 @@ import { HeldKeys } from '../message/held-keys.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import type { PublishResult } from './outbox-publisher.js';
 
-/** One row of the group on its way through the interceptors. */
+/** One row of the group as it passes through the interceptors. */
 interface Member {
   readonly key: string | undefined;
-  /** `rejected`: an interceptor turned it away before it reached the publisher. */
+  /** `rejected`: an interceptor threw before the row reached the publisher. */
   state: 'under way' | 'reached' | 'rejected' | 'done';
-  /** The row as the interceptors passed it on, and how its step ends; set when it reaches the publisher. */
+  /** Set when the row reaches the publisher: the row as the interceptors passed it on, and how to end its step. */
   reached?: { readonly row: OutboxRow; readonly end: (result: PublishResult) => void };
 }
 
 /**
- * Every row of a group passes the interceptors on its own, as if it were published alone. When each has reached the
- * publisher or was turned away, those that reached it are sent in one call.
+ * Passes every row of a group through the interceptors separately, as if it were published alone. Once each row has
+ * reached the publisher or was rejected, those that reached it are sent in one call.
  */
 export class GroupBarrier {
   readonly #members: readonly Member[];
@@ -29,7 +29,7 @@ export class GroupBarrier {
     });
   }
 
-  /** The row came through every interceptor. Ends when the call that carries it has ended. */
+  /** The row has passed every interceptor. Settles when the call that carries it has ended. */
   reach(index: number, row: OutboxRow): Promise<void> {
     return new Promise((resolve, reject) => {
       const member = this.#members[index];
@@ -41,7 +41,7 @@ export class GroupBarrier {
     });
   }
 
-  /** The interceptors are done with the row. Before it reached the publisher, that means it will not. */
+  /** The interceptors are done with the row. If it has not reached the publisher, it never will. */
   leave(index: number, result: PublishResult): void {
     const member = this.#members[index];
     if (member?.state === 'under way')
@@ -66,7 +66,7 @@ export class GroupBarrier {
     if (this.#underWay === 0) this.#open();
   }
 
-  /** Rows that may go out. One behind a row of its key that was turned away would overtake it. */
+  /** The rows to send. A row behind a rejected row of its key would overtake it, so it is rejected too. */
   #inOrder(): Array<NonNullable<Member['reached']>> {
     const held = new HeldKeys();
     return this.#members.flatMap((member) => {
@@ -75,7 +75,7 @@ export class GroupBarrier {
       if (!held.has(member)) return [member.reached];
       member.reached.end({
         status: 'rejected',
-        reason: new Error('an older row of its key was turned away'),
+        reason: new Error('an interceptor rejected an older row with the same key'),
       });
       return [];
     });

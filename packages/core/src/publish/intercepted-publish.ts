@@ -4,21 +4,21 @@ import { intercept, type PublishLayer, type PublishStep } from '../observe/inter
 import { GroupBarrier } from './group-barrier.js';
 import type { OutboxPublisher, PublishResult } from './outbox-publisher.js';
 
-/** Publishes rows in one call and returns a result for each. Throwing fails them all. */
+/** Publishes rows in one call and returns a result for each. If it rejects, all of them have failed. */
 export type PublishGroup = (
   publisher: OutboxPublisher,
   rows: readonly OutboxRow[],
   context: PublishContext,
 ) => Promise<readonly PublishResult[]>;
 
-/** `publisher.publish`, inside these layers. */
+/** Returns `publisher.publish` wrapped in these layers. */
 export function publishThrough(layers: readonly PublishLayer[], publisher: OutboxPublisher): PublishStep {
   if (layers.length === 0) return (row, context) => publisher.publish(row, context);
   const publish = intercept(layers, (row, context) => publisher.publish(row, context));
   return (row, context) => publish(row, contextOf(row, context));
 }
 
-/** `publishBatch`, with these layers around each of its rows. */
+/** Returns `publishBatch` with these layers around each row. */
 export function publishGroupThrough(layers: readonly PublishLayer[]): PublishGroup {
   if (layers.length === 0) return send;
   return async (publisher, rows, context) => {

@@ -3,17 +3,17 @@ import type { OutboxRow } from '../message/outbox-row.js';
 import type { PublishContext } from '../message/publish-context.js';
 import { nameToken } from '../modules/token.js';
 
-/** For rows that are published in one call. The try of each is `row.attempts + 1`. */
+/** The context of `publishBatch`. The attempt of each row is `row.attempts + 1`. */
 export type PublishBatchContext = Pick<PublishContext, 'signal'>;
 
-/** What became of one row of a batch; `Promise.allSettled` gives a list of these. */
+/** The result of one row of a batch. `Promise.allSettled` returns a list of these. */
 export type PublishResult =
   | { readonly status: 'fulfilled' }
   | { readonly status: 'rejected'; readonly reason: unknown };
 
 /**
- * Hands a row to the outside world. Resolving means delivered; any error means try again, unless it is a
- * `PermanentError`. A row may come more than once, always with the same id.
+ * Delivers rows to a broker or another service. If `publish` resolves, the row is delivered; if it rejects, the row is
+ * retried, unless the error is a `PermanentError`. A row may be published more than once, always with the same id.
  */
 export abstract class OutboxPublisher {
   static {
@@ -23,11 +23,11 @@ export abstract class OutboxPublisher {
   abstract publish(row: OutboxRow, context: PublishContext): Promise<void>;
 
   /**
-   * Optional, for brokers that take many messages at once: used instead of `publish`, with all rows of a batch that
-   * may go out now. Give one result for each row, in their order; throwing fails them all.
+   * Optional, for brokers that accept many messages at once. Called instead of `publish`, with all rows of a batch that
+   * can be published now. Return one result for each row, in order; if it throws, all of them have failed.
    *
-   * Rows of one key come in order. Once one of them failed, don't send those behind it: they are published again
-   * after it, whatever you report for them.
+   * Rows with the same key are in order. Once one of them fails, don't send the ones behind it: they are published
+   * again after it, whatever you report for them.
    */
   publishBatch?(rows: readonly OutboxRow[], context: PublishBatchContext): Promise<readonly PublishResult[]>;
 }
@@ -65,7 +65,7 @@ class FunctionPublisher extends OutboxPublisher {
 
   constructor(publish: PublishFunction) {
     super();
-    // What the function resolves to means nothing here, so the promise is handed on as it is.
+    // The resolved value is ignored, so the promise is passed on as it is.
     this.publish = publish as (row: OutboxRow, context: PublishContext) => Promise<void>;
   }
 }

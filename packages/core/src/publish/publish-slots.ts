@@ -1,10 +1,10 @@
 /**
- * Bounds the publishes that run at the same time. A publish that timed out but still runs keeps its slot:
- * giving it away would let a publisher that ignores its signal pile up calls without bound.
+ * Limits concurrent publishes. A publish that timed out but is still running keeps its slot; otherwise a publisher that
+ * ignores its signal could pile up calls without limit.
  */
 export class PublishSlots {
   readonly #size: number;
-  /** The ids of each publish that was given up and has not ended. */
+  /** The ids of each publish that was aborted and is still running. */
   readonly #overruns = new Set<readonly string[]>();
   readonly #waiting: Array<(granted: boolean) => void> = [];
   #taken = 0;
@@ -15,7 +15,7 @@ export class PublishSlots {
     this.#size = size;
   }
 
-  /** Rows whose publish was given up and still runs: it may have its effect after all. */
+  /** Ids of rows whose publish was aborted and is still running. They may still be delivered. */
   get overrunIds(): string[] {
     return [...this.#overruns].flat();
   }
@@ -28,12 +28,12 @@ export class PublishSlots {
     this.#overruns.delete(ids);
   }
 
-  /** Every slot is held by a publish that timed out and has not ended. */
+  /** Whether every slot is held by a publish that was aborted and is still running. */
   get stuck(): boolean {
     return this.#overdue === this.#size;
   }
 
-  /** False when no slot can come free, because all are stuck, or when nothing is to start any more. */
+  /** Takes a slot, waiting for one if necessary. False if all slots are stuck or the slots are closed. */
   acquire(): boolean | Promise<boolean> {
     if (this.stuck || this.#isClosed) return false;
     if (this.#taken < this.#size) {
@@ -48,7 +48,7 @@ export class PublishSlots {
     if (this.stuck) this.#refuseAll();
   }
 
-  /** Nothing starts until `open`; what runs goes on. */
+  /** Refuses slots until `open` is called. Running publishes continue. */
   close(): void {
     this.#isClosed = true;
     this.#refuseAll();

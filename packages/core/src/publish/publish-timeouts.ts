@@ -1,15 +1,13 @@
 import type { Clock } from '../modules/clock.js';
 
-/** A publish that runs. */
 export interface RunningPublish {
   readonly dueMs: number;
   readonly giveUp: () => void;
 }
 
 /**
- * Bounds the publishes of one batch in time, with one timer for all of them: they have the same time-out, so the
- * one that started first is due first. Setting and clearing a timer for each took about a fifth of the dispatcher's
- * own time in a profile.
+ * Times out the publishes of one batch. They share one timer, because they have the same timeout and the one that
+ * started first is due first. A timer for each would take about a fifth of the dispatcher's own time.
  */
 export class PublishTimeouts {
   readonly #clock: Clock;
@@ -33,7 +31,7 @@ export class PublishTimeouts {
     this.#running.delete(publish);
   }
 
-  /** The batch is over: no timer remains. */
+  /** Call it at the end of the batch. No timer remains. */
   stop(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

@@ -6,14 +6,14 @@ import { Contributions } from '../modules/contributions.js';
 import { nameToken } from '../modules/token.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './outbox-publisher.js';
 
-/** Rows that belong to a publisher of their own. */
+/** Sends matching rows to their own publisher. */
 export interface OutboxRoute {
   readonly name: string;
   matches(row: OutboxRow): boolean;
   readonly publisher: OutboxPublisher;
 }
 
-/** Routes that modules contribute: asked before the application's publisher, so that it never sees their rows. */
+/** Routes that modules contribute. They come before the application's publisher, which never sees their rows. */
 export class OutboxRoutes extends Contributions<OutboxRoute> {
   static {
     nameToken(this, '@postcommit/core/OutboxRoutes');
@@ -29,7 +29,7 @@ export class RoutedPublisher extends OutboxPublisher {
     this.#routes = [...routes];
   }
 
-  /** Who publishes this row; undefined where no route matches. */
+  /** Returns the publisher of this row; undefined if no route matches. */
   publisherOf(row: OutboxRow): OutboxPublisher | undefined {
     return this.#routes.find((route) => route.matches(row))?.publisher;
   }
@@ -44,15 +44,17 @@ export class RoutedPublisher extends OutboxPublisher {
   }
 }
 
-/** Who publishes a row in the end, so that rows of one route can go out in one call. */
+/** Follows nested routes to the publisher of a row, so that rows of one route can share a call. */
 export function finalPublisher(publisher: OutboxPublisher, row: OutboxRow): OutboxPublisher {
   const next = publisher instanceof RoutedPublisher ? publisher.publisherOf(row) : undefined;
   return next ? finalPublisher(next, row) : publisher;
 }
 
 /**
- * Chooses a publisher by topic. In a pattern `*` stands for any characters; the first match wins, and a row
- * that matches none is dead at once.
+ * Chooses a publisher by topic. In a pattern, `*` matches any number of characters. The first match wins; a row that
+ * matches no pattern is dead at once.
+ *
+ * @throws `INVALID_CONFIG` without routes or for an empty pattern.
  *
  * @example
  * routePublisher({ 'payments.*': kafka, '*': (row) => webhook.send(row) })

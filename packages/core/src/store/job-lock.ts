@@ -1,18 +1,18 @@
 import { nameToken } from '../modules/token.js';
 
-/** The right to run a job alone among all instances, for a while. */
+/** A lock this instance holds: until it expires, no other instance runs the job. */
 export interface HeldLock {
-  /** False when the lock was lost: stop working. */
+  /** Extends the lock to `ttlMs` from now. Returns false if it was lost; stop the job then. */
   renew(ttlMs: number): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** A lock with a time to live by the database's clock, fenced by a token of its own. */
+/** Named locks that expire by the database's clock. Each acquisition has its own fencing token. */
 export abstract class JobLock {
   static {
     nameToken(this, '@postcommit/core/JobLock');
   }
 
-  /** Undefined when another instance holds it. */
+  /** Returns the lock, or undefined while another instance holds it. */
   abstract acquire(name: string, ttlMs: number): Promise<HeldLock | undefined>;
 }

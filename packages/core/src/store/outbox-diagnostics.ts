@@ -2,16 +2,16 @@ import { nameToken } from '../modules/token.js';
 import type { SchemaProblem } from '../observe/schema-problem.js';
 
 export interface DiagnosticLimits {
-  /** A transaction that has been open for longer is worth telling. */
+  /** Transactions that have been open for longer are reported. */
   readonly transactionAgeMs: number;
 }
 
-/** What harms the outbox at present without being a matter of its table. */
+/** Finds current problems around the outbox that are not in its tables, such as long-running transactions. */
 export abstract class OutboxDiagnostics {
   static {
     nameToken(this, '@postcommit/core/OutboxDiagnostics');
   }
 
-  /** Empty when all is well. */
+  /** Returns the problems found; empty when all is well. */
   abstract find(limits: DiagnosticLimits): Promise<SchemaProblem[]>;
 }

@@ -1,8 +1,8 @@
 import { nameToken } from '../modules/token.js';
 
 /**
- * Something that drives the dispatcher instead of the worker: a scheduler module binds it, and `app.start()` then
- * leaves the worker alone.
+ * Drives the dispatcher in place of the worker. A scheduler module binds it; `app.start()` then does not start the
+ * worker.
  */
 export abstract class OutboxDriver {
   static {

@@ -5,12 +5,12 @@ import type { SchemaProblem } from '../observe/schema-problem.js';
 export interface AdoptionPlan {
   /** Why the table is not ours. */
   readonly problem: string;
-  /** Rows in the table. Each ends `dispatched`: nothing can tell which of them were sent. */
+  /** Rows in the table. All become `dispatched`, because nothing shows which of them were sent. */
   readonly rows: number;
   readonly statements: readonly string[];
-  /** False where the database can't undo the statements before one that fails (MariaDB, MySQL). */
+  /** False if the database can't roll back the statements after one fails (MariaDB, MySQL). */
   readonly isAtomic: boolean;
-  /** What keeps the table from being adopted, each with its cure. Empty when it can be. */
+  /** What prevents the adoption, each with its fix. Empty when the table can be adopted. */
   readonly obstacles: readonly string[];
 }
 
@@ -20,25 +20,25 @@ export abstract class OutboxSchema {
     nameToken(this, '@postcommit/core/OutboxSchema');
   }
 
-  /** The statements that make an empty database ready. */
+  /** Returns the statements that create the tables in an empty database. */
   abstract print(): string;
   /**
-   * Creates or upgrades the tables. Safe to repeat, and safe when two instances start at once.
+   * Creates or upgrades the tables. Idempotent, and safe when several instances start at once.
    *
-   * @throws `FOREIGN_TABLE` when a table of that name exists that is not ours: nothing is changed.
+   * @throws `FOREIGN_TABLE` if a table of that name exists and is not ours. Nothing is changed.
    */
   abstract ensure(): Promise<void>;
-  /** What differs from what the store needs; empty when all is well. */
+  /** Returns what differs from the tables the store needs; empty when all is well. */
   abstract check(): Promise<SchemaProblem[]>;
-  /** What `adopt` would do; undefined when there is no foreign table. Changes nothing. */
+  /** Returns what `adopt` would do, without changing anything; undefined if there is no foreign table. */
   planAdoption(): Promise<AdoptionPlan | undefined> {
     return Promise.resolve(undefined);
   }
   /**
-   * Turns a foreign table into the outbox. Its rows end `dispatched`; none becomes pending. Does nothing when there is
-   * no foreign table.
+   * Turns a foreign table into the outbox. Its rows become `dispatched`, none pending. Does nothing if there is no
+   * foreign table.
    *
-   * @throws `FOREIGN_TABLE` when something is in the way; `planAdoption` lists it.
+   * @throws `FOREIGN_TABLE` if something prevents it; `planAdoption` lists the obstacles.
    */
   adopt(): Promise<void> {
     return Promise.resolve();

@@ -18,36 +18,42 @@ import type { PeekOptions } from '../message/row-filter.js';
 import { nameToken } from '../modules/token.js';
 
 export interface OutboxStoreOptions {
-  /** How long a claim lives unless it is extended. Default 5 minutes: the longest wait after a crash. */
+  /**
+   * How long a claim lasts unless it is extended; rows of a crashed process wait this long.
+   *
+   * @default 300_000
+   */
   readonly claimTimeoutMs?: number;
-  /** Default: a pipeline with no schemas and no interceptors. `OutboxModule` hands in the configured one. */
+  /** `OutboxModule` passes the configured one. @default a pipeline without schemas and interceptors */
   readonly pipeline?: EnqueuePipeline;
 }
 
-/** What a purge deletes: what ended before a time or is of an age by the database's clock, or all but the latest. */
+/**
+ * Which rows a purge deletes: those that ended before a date, those older than `ageMs` by the database's clock, or all
+ * but the latest `keepLatest`.
+ */
 export type PurgeCut = Date | { readonly ageMs: number } | { readonly keepLatest: number };
 
 /**
- * What `cancel` did. Both texts are truthy: `if (await store.cancel(id))` asks whether the row is cancelled.
+ * What `cancel` did. Both strings are truthy: `if (await store.cancel(id))` tests whether the row is cancelled.
  *
- * - `'cancelled'`: no claim on the row was alive, so no dispatcher starts to publish it.
- * - `'may-still-be-published'`: cancelled as well, but a dispatcher holds the row in a batch. It may be publishing it, or
- *   start to until it next extends its claims. Whatever comes of it, the row stays `dead: cancelled`.
- * - `false`: nothing changed. The row is dispatched or dead, or there is none.
+ * - `'cancelled'`: nobody held a claim on the row, so no dispatcher will publish it.
+ * - `'may-still-be-published'`: cancelled, but a dispatcher holds the row in a batch. It may be publishing the row, or may
+ *   start to before it next extends its claims. Either way, the row stays `dead: cancelled`.
+ * - `false`: nothing changed. The row is dispatched or dead, or does not exist.
  */
 export type CancelResult = 'cancelled' | 'may-still-be-published' | false;
 
-/** How a row is requeued. */
 export interface RequeueOptions {
-  /** A new retry policy for the row. What is left out stays as the row has it. @default the row's own */
+  /** A new retry policy for the row. Fields left out keep the row's values. @default the row's own */
   readonly retry?: RetryOptions | undefined;
 }
 
 const DEFAULT_CLAIM_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Where rows live. A claim is the right to publish a row for a while: `fetchPending` takes it under a new token,
- * and every write under that token changes only rows that still carry it.
+ * Stores rows and hands out claims. A claim is the right to publish a row for `claimTimeoutMs`: `fetchPending` takes it
+ * under a new token, and writes under that token change only rows that still carry it.
  */
 export abstract class OutboxStore {
   static {
@@ -61,7 +67,7 @@ export abstract class OutboxStore {
 
   constructor(options: OutboxStoreOptions = {}) {
     this.claimTimeoutMs = options.claimTimeoutMs ?? DEFAULT_CLAIM_TIMEOUT_MS;
-    // A longer one does not fit a timer, which would then fire at once.
+    // A longer timeout overflows the timer, which would then fire at once.
     if (
       !(Number.isFinite(this.claimTimeoutMs) && this.claimTimeoutMs >= 1 && this.claimTimeoutMs < 2 ** 31)
     ) {
@@ -73,7 +79,12 @@ export abstract class OutboxStore {
     this.pipeline = options.pipeline ?? new EnqueuePipeline();
   }
 
-  /** Stores entries on their own, in a transaction that belongs to nobody else: all or none. Gives their ids. */
+  /**
+   * Stores entries in a transaction of their own: all or none. Returns their ids, in order.
+   *
+   * @throws `INVALID_ENTRY`, `INVALID_RETRY_POLICY`, `PAYLOAD_TOO_LARGE`, `SCHEMA_MISMATCH` or `DUPLICATE_ID`; nothing
+   * is stored then.
+   */
   async enqueue(entries: OutboxEntry | readonly OutboxEntry[]): Promise<string[]> {
     const ids = await this.pipeline.run(entries, (rows) => this.insert(rows));
     this.announce(ids);
@@ -81,8 +92,8 @@ export abstract class OutboxStore {
   }
 
   /**
-   * Calls back after entries were handed to this very store: a hint that rows may be due soon, or that a transaction
-   * is about to commit them. Gives the way to stop it.
+   * Registers a listener called after each enqueue through this store object. The transaction may not have committed
+   * yet. Returns an unsubscribe function.
    */
   onEnqueue(listener: () => void): () => void {
     this.#enqueueListeners.add(listener);
@@ -92,8 +103,8 @@ export abstract class OutboxStore {
   }
 
   /**
-   * Registers a listener for problems that no call reports: an idle connection that was lost, a lock that somebody else
-   * holds. Returns an unsubscribe function.
+   * Registers a listener for problems that no call reports, such as a lost idle connection or a lock held by somebody
+   * else. Returns an unsubscribe function.
    */
   onProblem(listener: (error: unknown) => void): () => void {
     this.#problemListeners.add(listener);
@@ -103,22 +114,23 @@ export abstract class OutboxStore {
   }
 
   /**
-   * Claims due rows, oldest first; all carry the same `claimToken`. A row whose claim expired comes alone, with
-   * `retakes` one higher. Rows of one key come in order, and only while no other claim on the key lives. Fewer rows than
-   * `limit`, none of them retaken or with a key, are all that is due: a worker pauses then.
+   * Claims due rows, oldest first, all under the same `claimToken`. A row whose claim expired is returned alone, with
+   * `retakes` increased by one. Rows with the same key are returned in order, and only while nobody else holds a claim
+   * on the key. If it returns fewer rows than `limit`, none of them retaken or keyed, no other row is due.
    */
   abstract fetchPending(limit: number): Promise<OutboxRow[]>;
 
   /**
-   * Ends claims. Gives the ids that were still ours; the missing ones were fenced and did not change. Repeating
-   * a settle gives the same ids for rows that are dispatched or dead. Without a token it is an operator's step
-   * on pending rows, whoever holds them.
+   * Records outcomes and ends the claims. Returns the ids that were still ours; the others were fenced and did not
+   * change. Idempotent: a repeated settle returns the same ids for rows that are dispatched or dead. Without a token it
+   * applies to pending rows whoever holds them; this is for operators.
    */
   abstract settle(claimToken: string | undefined, outcomes: readonly Outcome[]): Promise<string[]>;
 
-  /** Lets claims live for another `claimTimeoutMs`. Gives the ids that were still ours. */
+  /** Extends claims to `claimTimeoutMs` from now. Returns the ids that were still ours. */
   abstract extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]>;
 
+  /** Records that rows were published. Returns the ids that were still ours. */
   markDispatched(ids: readonly string[], claimToken?: string): Promise<string[]> {
     return this.settle(
       claimToken,
@@ -126,7 +138,7 @@ export abstract class OutboxStore {
     );
   }
 
-  /** Counts an attempt and ends the claim; due again after `delayMs`, by default at once. */
+  /** Counts a failed attempt and ends the claim. The row is due again after `delayMs`, by default at once. */
   async markFailed(
     id: string,
     error: string,
@@ -141,6 +153,7 @@ export abstract class OutboxStore {
     return settled.length === 1;
   }
 
+  /** Makes a row dead and ends its claim. Returns false if the row was no longer ours. */
   async markDead(
     id: string,
     error: string,
@@ -154,7 +167,7 @@ export abstract class OutboxStore {
     return settled.length === 1;
   }
 
-  /** Gives claims back; no attempt is counted. */
+  /** Releases claims without counting an attempt. Returns the ids that were still ours. */
   release(ids: readonly string[], claimToken: string): Promise<string[]> {
     return this.settle(
       claimToken,
@@ -163,82 +176,93 @@ export abstract class OutboxStore {
   }
 
   /**
-   * Counts rows by state: all of them, or those that match. Reads as much as there is: for people and reports, not for a
-   * loop.
+   * Counts rows by state. Reads every matching row, so it is meant for people and reports, not for a loop.
    */
   abstract count(filter?: RowFilter): Promise<OutboxCounts>;
 
-  /** What waits, counted up to `atMost`: cheap enough to ask again and again. */
+  /** Counts waiting rows, up to `atMost`. Cheap enough to call often. */
   abstract backlog(atMost?: number): Promise<OutboxBacklog>;
 
   /**
-   * Lists rows without claiming them. Pending rows come in the order they fall due; dispatched and dead rows with the
-   * latest to end first; rows of all states by the time they ended or fall due, latest first. Rows that ended at the same
-   * moment come in any order where the limit cuts between them.
+   * Lists rows without claiming them. By default, pending rows are listed in the order they fall due, dispatched and
+   * dead rows latest first. Without a state, all rows are listed by the time they ended or fall due, latest first. If
+   * the limit cuts between rows that ended at the same time, which of them are listed is undefined.
    */
   abstract peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]>;
 
   /**
-   * Makes a row pending and due, with its attempts forgotten and any claim on it void; with `retry`, under a new policy.
-   * A dispatched or dead row goes to the tail of its key.
+   * Makes a row pending and due, resets its attempts and voids any claim on it. With `retry`, it gets a new policy. A
+   * dispatched or dead row moves to the end of its key.
    *
-   * @throws `ROW_NOT_FOUND` for an unknown id, `INVALID_RETRY_POLICY` for a policy that makes no sense.
+   * @throws `ROW_NOT_FOUND` for an unknown id, `INVALID_RETRY_POLICY` for an invalid policy.
    */
   abstract requeue(id: string, options?: RequeueOptions): Promise<void>;
 
   /**
-   * Requeues at most `limit` rows, those that died first before others; dead ones unless the filter names a state.
-   * Cancelled ones are left alone, unless the filter asks for that reason. Rows requeued by one call keep the order of
-   * their key. Returns how many.
+   * Requeues at most `limit` rows, those that died first before others. Selects dead rows unless the filter names a
+   * state, and leaves out cancelled rows unless the filter names a reason. Rows requeued by one call keep their order
+   * within a key. Returns the number of rows.
    *
-   * @throws `INVALID_RETRY_POLICY` for a policy that makes no sense.
+   * @throws `INVALID_RETRY_POLICY` for an invalid policy.
    */
   abstract requeueWhere(filter: RowFilter, limit: number, options?: RequeueOptions): Promise<number>;
 
-  /** Deletes dead rows for good; others stay. Gives how many. */
+  /** Deletes dead rows permanently and ignores the others. Returns the number of deleted rows. */
   abstract discard(ids: readonly string[]): Promise<number>;
 
   /**
-   * Makes a pending row `dead: cancelled` and voids a claim on it. Returns whether it did, and whether somebody who holds
-   * the row may still publish it.
+   * Makes a pending row `dead: cancelled` and voids any claim on it. Returns whether it did, and whether the holder of
+   * the claim may still publish the row.
    */
   abstract cancel(id: string): Promise<CancelResult>;
 
   /**
-   * Deletes dispatched rows that are older, page by page; of one topic, if it is named. `keepLatest` leaves exactly so
-   * many, the first ones in the order of `peek`. Returns how many were deleted.
+   * Deletes dispatched rows older than `olderThan`, page by page; with a topic, only rows of that topic. `keepLatest`
+   * keeps exactly that many rows, the first ones in the order of `peek`. Returns the number of deleted rows.
    */
   abstract purgeDispatched(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number>;
 
-  /** Deletes dead rows that died longer ago, likewise. Nothing calls it unless an age for dead rows is configured. */
+  /** Deletes dead rows in the same way. The retention module calls it only if an age for dead rows is configured. */
   abstract purgeDead(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number>;
 
-  /** Writes checked rows, all or none; a duplicate id is `DUPLICATE_ID`. */
+  /**
+   * Writes validated rows: all or none.
+   *
+   * @throws `DUPLICATE_ID` when an id exists already.
+   */
   protected abstract insert(rows: readonly NewRow[]): Promise<void>;
 
+  /** For stores: calls the listeners of `onEnqueue`. */
   protected announce(ids: readonly string[]): void {
     if (ids.length > 0) for (const listener of this.#enqueueListeners) listener();
   }
 
-  /** For stores: reports a problem to the listeners, or as a process warning where there is none. */
+  /** For stores: reports a problem to the listeners, or as a process warning if there are none. */
   protected reportProblem(error: unknown): void {
     if (this.#problemListeners.size === 0) process.emitWarning(errorText(error), 'OutboxWarning');
     for (const listener of this.#problemListeners) listener(error);
   }
 
-  /** Whether somebody in this process waits for what is enqueued here. */
+  /** Whether `onEnqueue` has listeners, such as a worker in this process. */
   protected get hasEnqueueListeners(): boolean {
     return this.#enqueueListeners.size > 0;
   }
 }
 
-/** A store that writes inside the caller's own transaction: the message exists if and only if that commits. */
+/**
+ * A store that writes inside the caller's transaction: the message exists if, and only if, that transaction commits.
+ */
 export abstract class TransactionalOutboxStore<Tx> extends OutboxStore {
   static {
     nameToken(this, '@postcommit/core/TransactionalOutboxStore');
   }
 
-  /** Refuses a handle that is not an open transaction. Gives the ids of the entries, in order. */
+  /**
+   * Stores entries inside your transaction: they are published if, and only if, it commits. Returns their ids, in
+   * order.
+   *
+   * @throws `INVALID_TRANSACTION` if the handle is not an open transaction; otherwise the same errors as `enqueue`.
+   */
   async enqueueWith(tx: Tx, entries: OutboxEntry | readonly OutboxEntry[]): Promise<string[]> {
     if (tx === undefined || tx === null) throw notATransaction(`enqueueWith was given ${tx}`);
     this.assertTransaction(tx);
@@ -248,15 +272,15 @@ export abstract class TransactionalOutboxStore<Tx> extends OutboxStore {
   }
 
   /**
-   * Throws `notATransaction` when the handle would write outside a transaction, as far as it shows without a
-   * round trip: that write is the bug this library exists to prevent.
+   * Throws `notATransaction` if the handle would write outside a transaction, as far as this can be seen without a
+   * round trip. Such a write is the bug this library exists to prevent.
    */
   protected abstract assertTransaction(tx: Tx): void;
 
   protected abstract override insert(rows: readonly NewRow[], tx?: Tx): Promise<void>;
 }
 
-/** The error of `assertTransaction`: what was handed in, then what to do. */
+/** The error `assertTransaction` throws. `problem` says what was passed; the text adds what to pass instead. */
 export function notATransaction(problem: string): OutboxError {
   return new OutboxError(
     'INVALID_TRANSACTION',
@@ -269,7 +293,7 @@ function assertDelay(delayMs: number): void {
   throw new OutboxError('INVALID_ARGUMENT', `delayMs must be 0 or more, got ${String(delayMs)}`);
 }
 
-/** For stores: refuses a bad argument of `purgeDispatched` or `purgeDead`, before anything is sent. */
+/** For stores: throws `INVALID_ARGUMENT` for an invalid argument of `purgeDispatched` or `purgeDead`. */
 export function assertOlderThan(olderThan: PurgeCut): void {
   if (isPurgeCut(olderThan)) return;
   throw new OutboxError(
@@ -285,7 +309,7 @@ function isPurgeCut(cut: PurgeCut): boolean {
   return cut.ageMs >= 0 && Number.isFinite(cut.ageMs);
 }
 
-/** For stores: refuses a bad limit, before anything is sent. */
+/** For stores: throws `INVALID_ARGUMENT` for an invalid limit. */
 export function assertLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1) return;
   throw new OutboxError('INVALID_ARGUMENT', `limit must be a whole number from 1, got ${String(limit)}`);
@@ -305,21 +329,23 @@ const FILTER_NAMES: OptionNames<RowFilter> = {
   deadBefore: true,
 };
 
-/** For stores: refuses a filter with a name that means nothing, which would otherwise mean "all rows". */
+/** For stores: throws `INVALID_ARGUMENT` for an unknown filter name, which would otherwise mean "all rows". */
 export function assertFilter(filter: RowFilter): void {
   if (typeof filter !== 'object' || filter === null)
     throw new OutboxError('INVALID_ARGUMENT', `filter must be an object, got ${String(filter)}`);
   assertKnownOptions('filter', filter, FILTER_NAMES, 'INVALID_ARGUMENT');
 }
 
-/** For stores: the same for a purge, which can be narrowed to a topic and to nothing else. */
+/** For stores: the same for a purge, which can be narrowed only to a topic. */
 export function assertPurgeFilter(filter: Pick<RowFilter, 'topic'>): void {
   assertKnownOptions('filter', filter, { topic: true }, 'INVALID_ARGUMENT');
 }
 
 const REQUEUE_NAMES: OptionNames<RequeueOptions> = { retry: true };
 
-/** For stores: refuses bad options of `requeue` or `requeueWhere`, before anything is sent. */
+/**
+ * For stores: throws `INVALID_ARGUMENT` or `INVALID_RETRY_POLICY` for invalid options of `requeue` or `requeueWhere`.
+ */
 export function assertRequeueOptions(options: RequeueOptions): void {
   assertKnownOptions('requeue', options, REQUEUE_NAMES, 'INVALID_ARGUMENT');
   if (options.retry !== undefined) assertRetryOptions(options.retry, 'requeue');

@@ -1,18 +1,18 @@
 import { nameToken } from '../modules/token.js';
 
-/** Makes a consumer idempotent: it remembers, in the consumer's own transaction, which rows were processed. */
+/** Makes a consumer idempotent: records, in the consumer's own transaction, which rows it has processed. */
 export abstract class ProcessedMessages<Tx = unknown> {
   static {
     nameToken(this, '@postcommit/core/ProcessedMessages');
   }
 
-  /** Runs `handler` unless this consumer processed the row before. Gives whether it ran. */
+  /** Runs `handler` unless this consumer has already processed the row. Returns whether it ran. */
   abstract processOnce(
     tx: Tx,
     consumer: string,
     rowId: string,
     handler: () => Promise<void>,
   ): Promise<boolean>;
-  /** Forgets what was processed longer ago than any duplicate can come. Gives how many. */
+  /** Deletes records older than `ageMs`; no duplicate may arrive after that. Returns the number of deleted records. */
   abstract purge(olderThan: { readonly ageMs: number }): Promise<number>;
 }

@@ -4,27 +4,30 @@ import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { SchemaProblem } from '../observe/schema-problem.js';
 import type { OutboxSchema } from './outbox-schema.js';
 
-/** Problems named in a refusal: a table of another version has thirty. */
+/** Problems named in the error: a table of another version can have thirty. */
 const MAX_SHOWN = 3;
 
 /**
- * Refuses to start on a table that can't work or is not ours, and reports what is only badly tuned. A database that
- * does not answer is no reason to refuse: the worker goes on trying, and says so.
+ * Refuses to start on tables that can't work or are not ours, and emits `schemaProblem` for those that are badly tuned.
+ * If the database does not answer, the application still starts: the worker keeps trying and emits `trouble`.
  */
 export function schemaCheck(schema: OutboxSchema | undefined, events: DispatchEvents): Lifecycle {
   return {
     name: 'OutboxSchema',
     start: async () => {
-      const problems = await found(schema, events);
+      const problems = await findProblems(schema, events);
       const required = problems.filter(({ level }) => level === 'required');
-      if (required.length > 0) throw refusal(required);
+      if (required.length > 0) throw schemaError(required);
       for (const problem of problems) events.emit('schemaProblem', problem);
     },
     stop: () => {},
   };
 }
 
-async function found(schema: OutboxSchema | undefined, events: DispatchEvents): Promise<SchemaProblem[]> {
+async function findProblems(
+  schema: OutboxSchema | undefined,
+  events: DispatchEvents,
+): Promise<SchemaProblem[]> {
   try {
     return (await schema?.check()) ?? [];
   } catch (error) {
@@ -33,8 +36,8 @@ async function found(schema: OutboxSchema | undefined, events: DispatchEvents): 
   }
 }
 
-/** Short: the statements are in `outbox:doctor`, and in `fix` of each problem. */
-function refusal(problems: readonly SchemaProblem[]): OutboxError {
+/** Keeps the text short: `outbox:doctor` prints the statements. */
+function schemaError(problems: readonly SchemaProblem[]): OutboxError {
   const foreign = problems.find(({ code }) => code === 'FOREIGN_TABLE');
   if (foreign)
     return new OutboxError('FOREIGN_TABLE', `${foreign.problem}: ${foreign.fix.replace(/^-- /, '')}`);

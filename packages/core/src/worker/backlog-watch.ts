@@ -2,10 +2,9 @@ import type { Clock } from '../modules/clock.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 
-/** How often the backlog is looked at. */
-const INTERVAL_MS = 15_000;
+const CHECK_INTERVAL_MS = 15_000;
 
-/** Tells `backlog` when too much waits: once, and again only after it has been less. */
+/** Emits `backlog` when `threshold` rows are due: once, and again only after there were fewer. */
 export class BacklogWatch {
   readonly #store: OutboxStore;
   readonly #events: DispatchEvents;
@@ -22,9 +21,9 @@ export class BacklogWatch {
   }
 
   start(): void {
-    this.#cancel = this.#clock.schedule(INTERVAL_MS, () => {
+    this.#cancel = this.#clock.schedule(CHECK_INTERVAL_MS, () => {
       this.start();
-      void this.#look();
+      void this.#check();
     });
   }
 
@@ -33,15 +32,15 @@ export class BacklogWatch {
     this.#cancel = undefined;
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       const backlog = await this.#store.backlog(this.#threshold);
       const wasOver = this.#isOver;
-      // What is scheduled for later is no backlog.
+      // Rows scheduled for later are not backlog.
       this.#isOver = backlog.due >= this.#threshold;
       if (this.#isOver && !wasOver) this.#events.emit('backlog', { ...backlog, threshold: this.#threshold });
     } catch {
-      // A store that can't be reached is the worker's to tell; the next look comes by itself.
+      // The worker reports a store that can't be reached. The next check is already scheduled.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Events for one loop, in the order they were posted. */
+/** A queue of events for a single reader, in the order they were posted. */
 export class Inbox<Event> {
   readonly #events: Event[] = [];
   #wake: () => void = () => {};

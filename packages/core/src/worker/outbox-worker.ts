@@ -15,20 +15,20 @@ import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './w
 import { WorkerRun, type WorkerRunOptions } from './worker-run.js';
 
 export interface WorkerOptions extends DispatcherOptions, Partial<WorkerConfig> {
-  /** Wakes the worker when rows were enqueued elsewhere. Without one it polls, and hears of its own process's. */
+  /** Wakes the worker when other processes enqueue. Without it, the worker polls for their rows. */
   readonly wakeup?: OutboxWakeup | undefined;
 }
 
 export interface WorkerHealth {
-  /** `down`: the store did not answer the last time it was asked. */
+  /** `down`: the store did not answer the last poll or this check. */
   readonly status: 'up' | 'down' | 'stopped';
-  /** Since the last poll that the store answered; absent before the first. */
+  /** Time since the store last answered a poll; absent before the first answer. */
   readonly lastPollAgeMs?: number;
-  /** How long the row that waits longest has been due; absent when the store does not answer. */
+  /** How long the oldest due row has been waiting; absent when the store does not answer. */
   readonly oldestPendingAgeMs?: number;
-  /** Rows that are claimed here and not settled. */
+  /** Rows claimed by this worker and not settled yet. */
   readonly rowsInFlight: number;
-  /** Whether hints of other processes arrive; where not, the worker polls. */
+  /** Whether hints from other processes arrive. If not, the worker polls. */
   readonly isListening: boolean;
   readonly error?: string;
 }
@@ -39,22 +39,27 @@ const WORKER_NAMES: OptionNames<WorkerOptions> = {
   wakeup: true,
 };
 
-/** A store that has not answered by then is down. */
-const HEALTH_MS = 5_000;
+const HEALTH_TIMEOUT_MS = 5_000;
 
 /**
- * Publishes continuously: claims due rows, publishes them and records what became of each, until it is stopped.
+ * Claims due rows, publishes them and records the outcomes, continuously until it is stopped.
  *
- * One claim is sent at a time, and the next follows while there is room. When the database goes away in the middle of
- * a batch, its publishes go on and its settle is repeated while the claim lives; claims are retried with growing waits.
- * What could not be settled in time is published again, by this worker or another, after its claim expired.
+ * It sends one claim at a time, while fewer than `batchesInFlight` batches are in flight. If the database goes away
+ * during a batch, publishes continue, the settle is retried until the claim expires, and claims are retried with
+ * backoff. Rows that could not be settled in time are published again, by this worker or another, once their claim has
+ * expired.
+ *
+ * @example
+ * const worker = new OutboxWorker(store, (row) => broker.send(row.topic, row.payload));
+ * worker.start();
+ * await worker.stop();
  */
 export class OutboxWorker {
   static {
     nameToken(this, '@postcommit/core/OutboxWorker');
   }
 
-  /** What it emits, for logs and alerts. */
+  /** Emits what happens to rows and to the worker, for logs and alerts. */
   readonly events: DispatchEvents;
   readonly #store: OutboxStore;
   readonly #options: WorkerRunOptions;
@@ -90,7 +95,11 @@ export class OutboxWorker {
       this.#backlog = new BacklogWatch(store, events, clock, backlogThreshold);
   }
 
-  /** Starts working; harmless when it already does. A worker that was stopped can be started again. */
+  /**
+   * Starts the worker. Does nothing if it is running. A stopped worker can be started again.
+   *
+   * @throws `INVALID_ARGUMENT` while `stop()` is under way.
+   */
   start(): void {
     if (this.#stopping !== undefined)
       throw new OutboxError('INVALID_ARGUMENT', 'the worker is being stopped: await stop() before start()');
@@ -102,9 +111,11 @@ export class OutboxWorker {
   }
 
   /**
-   * Stops working. Rows whose publish has not started are released at once; publishes that are running have `graceMs`
-   * (default 10 s) to end, then their signal aborts. Returns the ids that had to be abandoned: their claims expire by
-   * themselves. When there are none, nothing more is published and no timer or listener remains.
+   * Stops the worker. Rows whose publish has not started are released at once. Running publishes have `graceMs`
+   * (default 10 s) to finish; then their signal aborts. Returns the ids of abandoned rows, whose claims are left to
+   * expire. If there are none, nothing more is published and no timer or listener remains.
+   *
+   * @throws `INVALID_ARGUMENT` for an invalid `graceMs`.
    */
   async stop(options: StopOptions = {}): Promise<string[]> {
     assertKnownOptions('stop', options, STOP_NAMES, 'INVALID_ARGUMENT');
@@ -115,7 +126,7 @@ export class OutboxWorker {
     return this.#stopping;
   }
 
-  /** For a health check; asks the store. */
+  /** Returns the state of the worker, for a health check. Queries the store; never rejects. */
   async health(): Promise<WorkerHealth> {
     const { trouble, engine } = this.#options;
     const { lastAnswerAgeMs } = trouble;
@@ -126,7 +137,11 @@ export class OutboxWorker {
       ...(lastAnswerAgeMs !== undefined && { lastPollAgeMs: lastAnswerAgeMs }),
     };
     try {
-      const { oldestPendingAgeMs } = await engine.calls.within(HEALTH_MS, 'health', this.#store.backlog(1));
+      const { oldestPendingAgeMs } = await engine.calls.within(
+        HEALTH_TIMEOUT_MS,
+        'health',
+        this.#store.backlog(1),
+      );
       if (!isRunning) return { status: 'stopped', ...known, oldestPendingAgeMs };
       if (!trouble.current) return { status: 'up', ...known, oldestPendingAgeMs };
       return { status: 'down', ...known, oldestPendingAgeMs, error: errorText(trouble.current.error) };
@@ -143,9 +158,9 @@ export class OutboxWorker {
         this.events.emit('wakeup', status);
       },
     });
-    const stopHearing = this.#store.onEnqueue(() => this.#run?.hint('before-commit'));
+    const stopWatchingStore = this.#store.onEnqueue(() => this.#run?.hint('before-commit'));
     return async () => {
-      stopHearing();
+      stopWatchingStore();
       await stopListening?.();
     };
   }

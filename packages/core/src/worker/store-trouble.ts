@@ -2,11 +2,11 @@ import type { Random } from '../message/retry-policy.js';
 import type { Clock } from '../modules/clock.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 
-/** The waits while the store can't be reached: jittered, doubling. */
+// Waits while the store can't be reached. They double and have jitter.
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
-/** Whether the store answers a worker's polls, and how long to wait while it does not. */
+/** Tracks whether the store answers the worker's polls, and how long to wait while it does not. */
 export class StoreTrouble {
   readonly #events: DispatchEvents;
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class StoreTrouble {
     this.#random = random;
   }
 
-  /** Undefined when the last poll was answered. */
+  /** The current outage; undefined when the last poll was answered. */
   get current(): { readonly error: unknown } | undefined {
     return this.#current;
   }
@@ -38,7 +38,7 @@ export class StoreTrouble {
     this.#events.emit('recovered', { afterMs });
   }
 
-  /** Gives the wait before the next try: never none, a store that refuses at once must not be asked in a busy loop. */
+  /** Returns the wait before the next try. Never 0: a store that fails at once must not cause a busy loop. */
   failed(error: unknown): number {
     const { sinceMs, tries } = this.#current ?? { sinceMs: this.#clock.monotonicMs(), tries: 0 };
     this.#current = { sinceMs, error, tries: tries + 1 };
@@ -48,7 +48,7 @@ export class StoreTrouble {
     return retryInMs;
   }
 
-  /** Whole milliseconds: people read them. */
+  /** Rounded, because people read it. */
   #msSince(monotonicMs: number): number {
     return Math.round(this.#clock.monotonicMs() - monotonicMs);
   }

@@ -1,15 +1,15 @@
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
 
-/** How the worker's loop goes. */
+/** Configures the worker's loop. */
 export interface WorkerConfig {
-  /** The longest wait between two looks for due rows. Default 1 s: how late a row can be when no hint comes. */
+  /** The longest wait between polls, and so the longest delay of a row when no hint arrives. @default 1_000 */
   readonly pollIntervalMs: number;
-  /** Batches on their way at the same time. Default 2: the next is claimed while the last one settles. */
+  /** Concurrent batches. With 2, the next batch is claimed while the last one settles. @default 2 */
   readonly batchesInFlight: number;
-  /** About how much the payloads of claimed rows may weigh. Default 64 MiB: smaller batches are claimed beyond it. */
+  /** The approximate total size of claimed payloads. Batches get smaller to stay below it. @default 64 MiB */
   readonly maxBytesInFlight: number;
-  /** Tells the signal `backlog` when so many rows are due. Default: never. */
+  /** Emits `backlog` when this many rows are due. @default never */
   readonly backlogThreshold?: number;
 }
 
@@ -26,12 +26,16 @@ export const WORKER_CONFIG_NAMES: OptionNames<WorkerConfig> = {
   backlogThreshold: true,
 };
 
-/** Fills in defaults and refuses nonsense. */
+/**
+ * Applies defaults.
+ *
+ * @throws `INVALID_CONFIG` for invalid options.
+ */
 export function resolveWorkerConfig(config: Partial<WorkerConfig> = {}): WorkerConfig {
   const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   const resolved: WorkerConfig = { ...DEFAULTS, ...given };
   const { pollIntervalMs, batchesInFlight, maxBytesInFlight, backlogThreshold } = resolved;
-  // A longer one does not fit a timer, which would then fire at once.
+  // A longer wait overflows the timer, which would then fire at once.
   if (!(pollIntervalMs >= 1 && pollIntervalMs < 2 ** 31))
     throw invalid(`pollIntervalMs must be at least 1 and below 2^31, got ${String(pollIntervalMs)}`);
   assertWhole('batchesInFlight', batchesInFlight);

@@ -17,7 +17,7 @@ export interface WorkerRunOptions {
   readonly clock: Clock;
 }
 
-/** Everything that can happen to a running worker. */
+/** Everything that can happen during a run. */
 type WorkerEvent =
   | { readonly kind: 'hint'; readonly time: HintTime }
   | { readonly kind: 'timer' }
@@ -30,38 +30,38 @@ type WorkerEvent =
     }
   | { readonly kind: 'stop'; readonly graceMs: number; readonly unsubscribed: Promise<void> }
   | { readonly kind: 'unstartedReleased' }
-  | { readonly kind: 'quiet' }
+  | { readonly kind: 'lateClaimsReleased' }
   | { readonly kind: 'graceOver'; readonly graceMs: number }
   | { readonly kind: 'settleGraceOver' };
 
 /**
- * The phases of a stop: rows that have not started are released, batches in flight come to their end, and claims that
- * were answered too late are released.
+ * While running, claims are sent. A stop then goes through three phases: `releasing` rows that have not started,
+ * `draining` the batches in flight, and `closing`, which waits until claims that were answered late are released.
  */
 type RunPhase = 'running' | 'releasing' | 'draining' | 'closing' | 'over';
 
-/** How long a stop waits for outcomes to be recorded, after the grace for publishing is over. */
+/** How long a stop waits for outcomes to be recorded after the grace period for publishing is over. */
 const SETTLE_GRACE_MS = 5_000;
 
 /**
- * One run of the worker, from start to stop: a loop over its inbox. Events come in, `#on` decides what they change,
- * and nothing else writes these fields. At most one claim is under way; the batch it returns is published beside the
- * loop and comes back as an event.
+ * One run of the worker, from start to stop: a loop over its inbox. Only the loop changes the state: `#claimIfDue`
+ * sends claims, and `#on` handles events. At most one claim is under way. The batch it returns is published
+ * concurrently with the loop, and its end is posted to the inbox.
  */
 export class WorkerRun {
   readonly #options: WorkerRunOptions;
   readonly #inbox = new Inbox<WorkerEvent>();
   readonly #pace: PollPace;
   readonly #budget: InFlightBudget;
-  /** Batches in flight, each with its end, which never rejects. */
+  /** Batches in flight, each with a promise that resolves when it has ended and never rejects. */
   readonly #batches = new Map<ClaimedBatch, Promise<void>>();
-  /** Batches that were in flight at the stop or came after it. */
+  /** Batches that were in flight when the stop began, or were claimed after that. */
   readonly #leftAtStop = new Set<ClaimedBatch>();
   readonly #ended: Promise<void>;
   #phase: RunPhase = 'running';
   #isClaiming = false;
-  /** A claim is to be sent as soon as there is room for its rows. */
-  #isDue = true;
+  /** Whether to send a claim as soon as there is room for its rows. */
+  #isClaimDue = true;
   #cancelTimer: () => void = () => {};
 
   constructor(options: WorkerRunOptions) {
@@ -76,14 +76,14 @@ export class WorkerRun {
     return [...this.#batches.keys()].reduce((sum, batch) => sum + batch.rowsInFlight, 0);
   }
 
-  /** Rows may be due: a transaction is about to commit them, or has. */
+  /** Rows may be due: a transaction has committed them or is about to. */
   hint(time: HintTime): void {
     this.#inbox.post({ kind: 'hint', time });
   }
 
   /**
-   * Ends the run, at the latest when the graces are over. Returns the ids of rows that may still be claimed or published
-   * here. `unsubscribed` resolves when no more hints come.
+   * Ends the run, at the latest when both grace periods are over. Returns the ids of rows that may still be claimed or
+   * published here. `unsubscribed` resolves when no more hints arrive.
    */
   async stop(graceMs: number, unsubscribed: Promise<void>): Promise<string[]> {
     this.#inbox.post({ kind: 'stop', graceMs, unsubscribed });
@@ -91,7 +91,7 @@ export class WorkerRun {
     const { engine } = this.#options;
     engine.calls.giveUp(new Error('the worker was stopped'));
     const unresolved = [...this.#leftAtStop].flatMap((batch) => batch.unresolved);
-    return [...new Set([...unresolved, ...engine.strayIds])];
+    return [...new Set([...unresolved, ...engine.idsOutsideBatches])];
   }
 
   async #loop(): Promise<void> {
@@ -109,8 +109,8 @@ export class WorkerRun {
         this.#onHint(event.time);
         break;
       case 'timer':
-        // One that fired just before a claim was sent changes nothing.
-        this.#isDue ||= !this.#isClaiming;
+        // Ignore a timer that fired just before a claim was sent.
+        this.#isClaimDue ||= !this.#isClaiming;
         break;
       case 'claimed':
         this.#onClaimed(event.batch, event.limit);
@@ -134,17 +134,17 @@ export class WorkerRun {
         for (const batch of this.#batches.keys()) batch.giveUpSettling();
         this.#end();
         break;
-      case 'quiet':
+      case 'lateClaimsReleased':
         this.#end();
     }
   }
 
   #claimIfDue(): void {
-    if (this.#phase !== 'running' || !this.#isDue || this.#isClaiming) return;
+    if (this.#phase !== 'running' || !this.#isClaimDue || this.#isClaiming) return;
     const limit = this.#room();
     if (limit === 0) return;
     this.#cancelTimer();
-    this.#isDue = false;
+    this.#isClaimDue = false;
     this.#isClaiming = true;
     this.#options.engine.claim(limit).then(
       (batch) => this.#inbox.post({ kind: 'claimed', batch, limit }),
@@ -156,23 +156,23 @@ export class WorkerRun {
   #room(): number {
     const { config, engine } = this.#options;
     if (this.#batches.size >= config.batchesInFlight) return 0;
-    // A row that may have killed its process has this one to itself, so that it takes no other row down with it.
+    // A row that may have crashed its process is published alone, so that it takes no other row down with it.
     for (const batch of this.#batches.keys()) if (batch.isSuspect) return 0;
     return this.#budget.room(engine.config.batchSize);
   }
 
   #onHint(time: HintTime): void {
-    const isWorthALook = this.#pace.hint(time);
-    // While the store is in trouble its own waits count.
-    if (isWorthALook && !this.#isClaiming && !this.#options.trouble.current) this.#isDue = true;
+    const shouldPoll = this.#pace.hint(time);
+    // While the store can't be reached, only its retry timer counts.
+    if (shouldPoll && !this.#isClaiming && !this.#options.trouble.current) this.#isClaimDue = true;
   }
 
   #onClaimed(batch: ClaimedBatch | undefined, limit: number): void {
     this.#isClaiming = false;
     this.#options.trouble.answered();
-    if (batch) this.#send(batch, limit);
-    // A batch that ended meanwhile may have freed rows after this claim looked.
-    else if (this.#isDue) return;
+    if (batch) this.#launch(batch, limit);
+    // A batch that ended meanwhile may have freed rows that this claim could not see: claim again at once.
+    else if (this.#isClaimDue) return;
     if (this.#phase === 'running') this.#claimAfter(this.#pace.afterPoll(resultOf(batch, limit)));
   }
 
@@ -181,14 +181,14 @@ export class WorkerRun {
     if (this.#phase === 'running') this.#claimAfter(this.#options.trouble.failed(error));
   }
 
-  #send(batch: ClaimedBatch, limit: number): void {
+  #launch(batch: ClaimedBatch, limit: number): void {
     const others = batch.isSuspect ? [...this.#batches.values()] : [];
     this.#budget.add(batch.rows);
     if (this.#phase !== 'running') this.#leftAtStop.add(batch);
     this.#batches.set(batch, this.#run(batch, limit, others));
   }
 
-  /** Publishes and settles a batch; a suspect only after all the others have ended. Never rejects. */
+  /** Publishes and settles a batch; a suspect one only after `others` have ended. Never rejects. */
   async #run(batch: ClaimedBatch, limit: number, others: ReadonlyArray<Promise<void>>): Promise<void> {
     let running: Promise<DispatchSummary> | undefined;
     try {
@@ -200,7 +200,7 @@ export class WorkerRun {
     } catch (error) {
       this.#options.events.emit('trouble', { error, retryInMs: 0 });
     }
-    // An interceptor may have failed before it called us, or not have waited for us.
+    // An interceptor may have thrown before it called `next`, or may not have awaited it.
     const [ended] = await Promise.allSettled([running, batch.close()]);
     const summary = ended.status === 'fulfilled' ? ended.value : undefined;
     this.#inbox.post({ kind: 'batchEnded', batch, summary });
@@ -211,13 +211,13 @@ export class WorkerRun {
     this.#budget.remove(batch.rows);
     const progress = (summary?.dispatched ?? 0) + (summary?.dead ?? 0);
     this.#pace.batchEnded({ madeProgress: progress > 0 });
-    // The next rows of its keys can be claimed now, and what failed may be due already.
-    if (progress > 0 && (batch.hasKeys || progress < batch.rows.length)) this.#isDue = true;
+    // The next rows of its keys can be claimed now, and failed rows may already be due again.
+    if (progress > 0 && (batch.hasKeys || progress < batch.rows.length)) this.#isClaimDue = true;
   }
 
   #claimAfter(waitMs: number): void {
     this.#cancelTimer();
-    this.#isDue = waitMs === 0;
+    this.#isClaimDue = waitMs === 0;
     if (waitMs > 0) this.#schedule(waitMs, { kind: 'timer' });
   }
 
@@ -232,7 +232,9 @@ export class WorkerRun {
 
   #closeLateClaims(): void {
     this.#phase = 'closing';
-    void this.#options.engine.lateClaimsReleased().then(() => this.#inbox.post({ kind: 'quiet' }));
+    void this.#options.engine
+      .lateClaimsReleased()
+      .then(() => this.#inbox.post({ kind: 'lateClaimsReleased' }));
   }
 
   #onGraceOver(graceMs: number): void {
@@ -241,7 +243,7 @@ export class WorkerRun {
     this.#schedule(SETTLE_GRACE_MS, { kind: 'settleGraceOver' });
   }
 
-  /** There is one timer: for the next claim while it runs, for the graces of a stop after that. */
+  /** There is one timer: for the next claim while running, for the grace periods during a stop. */
   #schedule(delayMs: number, event: WorkerEvent): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#options.clock.schedule(delayMs, () => this.#inbox.post(event));
@@ -253,7 +255,7 @@ export class WorkerRun {
   }
 }
 
-/** Beside a suspect, which comes alone, and beside keys, which have a share, more may be due than was claimed. */
+/** A claim may leave due rows behind: a suspect row comes alone, and keyed rows get only a share of the batch. */
 function resultOf(batch: ClaimedBatch | undefined, limit: number): PollResult {
   if (!batch) return 'nothing';
   return batch.rows.length >= limit || batch.isSuspect || batch.hasKeys ? 'more' : 'all';

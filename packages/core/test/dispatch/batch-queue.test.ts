@@ -72,11 +72,11 @@ describe('BatchQueue.take', () => {
   });
 });
 
-describe('BatchQueue.takeWith', () => {
+describe('BatchQueue.takeGroup', () => {
   test('takes every row that may start, rows of one key together', () => {
     const { queue } = open('A1', 'x1', 'A2', 'B1', 'A3', 'B2');
     const first = queue.take() as RowInFlight;
-    expect(idsOf(queue.takeWith(first, everyRow))).toEqual(['A1', 'x1', 'A2', 'B1', 'A3', 'B2']);
+    expect(idsOf(queue.takeGroup(first, everyRow))).toEqual(['A1', 'x1', 'A2', 'B1', 'A3', 'B2']);
     expect(queue.take()).toBeUndefined();
   });
 
@@ -85,7 +85,7 @@ describe('BatchQueue.takeWith', () => {
     queue.take();
     const second = queue.take() as RowInFlight;
     expect(second.id).toBe('B1');
-    expect(idsOf(queue.takeWith(second, everyRow))).toEqual(['B1', 'x1', 'B2']);
+    expect(idsOf(queue.takeGroup(second, everyRow))).toEqual(['B1', 'x1', 'B2']);
     queue.ended(row('A1'), OUTCOMES.dispatched);
     expect(takeAll(queue)).toEqual(['A2']);
   });
@@ -94,7 +94,7 @@ describe('BatchQueue.takeWith', () => {
     const { queue, row } = open('A1', 'A2', 'A3', 'x1', 'x2', 'B1', 'B2');
     const elsewhere = new Set(['A2', 'x1', 'B1']);
     const first = queue.take() as RowInFlight;
-    expect(idsOf(queue.takeWith(first, ({ id }) => !elsewhere.has(id)))).toEqual(['A1', 'x2']);
+    expect(idsOf(queue.takeGroup(first, ({ id }) => !elsewhere.has(id)))).toEqual(['A1', 'x2']);
     expect(takeAll(queue)).toEqual(['x1', 'B1']);
     queue.ended(row('A1'), OUTCOMES.dispatched);
     expect(takeAll(queue)).toEqual(['A2']);
@@ -103,7 +103,7 @@ describe('BatchQueue.takeWith', () => {
   test('a key is free only when all of its rows have ended', () => {
     const { queue, row } = open('A1', 'A2', 'A3', 'A4');
     const first = queue.take() as RowInFlight;
-    expect(idsOf(queue.takeWith(first, ({ id }) => id < 'A4'))).toEqual(['A1', 'A2', 'A3']);
+    expect(idsOf(queue.takeGroup(first, ({ id }) => id < 'A4'))).toEqual(['A1', 'A2', 'A3']);
     queue.ended(row('A1'), OUTCOMES.dispatched);
     queue.ended(row('A2'), OUTCOMES.dispatched);
     expect(queue.take()).toBeUndefined();
@@ -114,7 +114,7 @@ describe('BatchQueue.takeWith', () => {
   test('goes out alone where nothing goes along', () => {
     const { queue } = open('x1', 'x2');
     const first = queue.take() as RowInFlight;
-    expect(idsOf(queue.takeWith(first, () => false))).toEqual(['x1']);
+    expect(idsOf(queue.takeGroup(first, () => false))).toEqual(['x1']);
     expect(takeAll(queue)).toEqual(['x2']);
   });
 });

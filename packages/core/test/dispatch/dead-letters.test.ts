@@ -50,7 +50,7 @@ describe('every reason for death is reached through the engine', () => {
     [
       'crashed',
       () => lettersOf(undefined, {}, crash),
-      'its claim expired 5 times in a row: the process may have died of it each time',
+      'its claim expired 5 times in a row; it may be crashing the process that publishes it',
       0,
     ],
     ['undecodable', () => lettersOf(undefined, { pipeline: odd }), 'payload: is odd', 0],

@@ -59,7 +59,7 @@ function checkedBy(
 }
 
 describe('a group of publishBatch', () => {
-  // B1: #groupOutcome asks isHeldBack, which a *follower* turned away in #fitToPublish has already set.
+  // B1: #groupOutcome asks isHeldBack, which a *follower* released in #publishable has already set.
   test('records a published row although the next of its key was turned away before', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('A1', 'A2'));

@@ -210,7 +210,7 @@ describe('retries', () => {
     expect(await row('x1')).toMatchObject({
       attempts: 0,
       deadReason: 'crashed',
-      lastError: 'its claim expired 2 times in a row: the process may have died of it each time',
+      lastError: 'its claim expired 2 times in a row; it may be crashing the process that publishes it',
     });
   });
 
@@ -500,7 +500,7 @@ describe('a publish that takes too long', () => {
     expect(await row('x3')).toMatchObject({ attempts: 0 });
     expect(await row('x3')).not.toHaveProperty('claimToken');
     await expect(outbox.dispatchPending()).rejects.toThrow(
-      refusal('PUBLISHER_STUCK', 'all 2 publishes that may run at once timed out and have not ended'),
+      refusal('PUBLISHER_STUCK', 'all 2 concurrent publishes timed out and are still running'),
     );
     expect(await row('x3')).not.toHaveProperty('claimToken');
     for (const id of ['x1', 'x2']) publisher.fail(id);

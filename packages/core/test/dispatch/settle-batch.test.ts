@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emitEnds, stillOurs, summarise } from '../../src/dispatch/batch-report.js';
+import { emitOutcomes, stillOurs, summarise } from '../../src/dispatch/batch-report.js';
 import { CallLimit } from '../../src/dispatch/call-limit.js';
 import type { EndedRow } from '../../src/dispatch/row-in-flight.js';
 import { type SettleTarget, settleBatch, settlePublished } from '../../src/dispatch/settle-batch.js';
@@ -126,11 +126,11 @@ describe('summarise', () => {
   });
 });
 
-describe('emitEnds', () => {
+describe('emitOutcomes', () => {
   function told(ended: readonly EndedRow[], settled: readonly string[]): unknown[] {
     const events = new DispatchEvents();
     const heard = listen(events, 'failed', 'firstFailure', 'dead', 'fenced');
-    emitEnds(events, ended, stillOurs(ended, settled));
+    emitOutcomes(events, ended, stillOurs(ended, settled));
     return heard.map(({ signal, told: what }) => [
       signal,
       'row' in what ? { ...what, row: what.row.id } : what,
@@ -176,7 +176,7 @@ describe('emitEnds', () => {
     const claim = { claimToken: 'mine', retakes: 2 };
     const ended = [failed('x1', { ...claim, attempts: 4 }), dead('x2', { ...claim, lastError: 'before' })];
     const before = Date.now();
-    emitEnds(events, ended, () => true);
+    emitOutcomes(events, ended, () => true);
     const rows = heard.map(({ signal, told: what }) => [signal, 'row' in what && what.row]);
     const deadRow = {
       ...rowWith({ id: 'x2', attempts: 1, lastError: 'never', deadReason: 'permanent' }),

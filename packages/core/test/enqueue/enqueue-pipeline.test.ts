@@ -93,7 +93,9 @@ describe('EnqueuePipeline', () => {
     const { run, inserted } = recorded();
     const largest = { topic: 't', payload: 'x'.repeat(1_048_574) };
     const list = Array.from({ length: 129 }, () => largest);
-    await expect(run(list)).rejects.toThrow(refusal('PAYLOAD_TOO_LARGE', 'entry 128: up to here'));
+    await expect(run(list)).rejects.toThrow(
+      refusal('PAYLOAD_TOO_LARGE', 'entry 128: with this entry, the payloads of this call exceed 128 MiB'),
+    );
     expect(inserted).toEqual([]);
   });
 
@@ -168,7 +170,7 @@ describe('schemas at enqueue', () => {
 
   test.each([undefined, null, {}, { '~standard': {} }, () => true])('%s is no schema', (schema) => {
     expect(() => new EnqueuePipeline({ topics: { 'order.paid': schema as never } })).toThrow(
-      refusal('INVALID_CONFIG', "topics: the one of topic 'order.paid' is not a Standard Schema"),
+      refusal('INVALID_CONFIG', "topics: the schema of 'order.paid' is not a Standard Schema"),
     );
   });
 });

@@ -128,7 +128,7 @@ describe('a bad entry is refused with its index:', () => {
       },
     };
     expect(() => check({ payload })).toThrow(
-      refusal('INVALID_ENTRY', 'entry 4: payload could not be turned into JSON'),
+      refusal('INVALID_ENTRY', 'entry 4: payload could not be serialised to JSON'),
     );
     expect(() => check({ payload })).toThrow(expect.objectContaining({ cause }));
   });

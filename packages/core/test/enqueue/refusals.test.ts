@@ -44,7 +44,7 @@ test('a second stop during the first waits for it', async () => {
   expect(steps).toEqual(['first', 'second']);
 });
 
-test('a list of contributions can’t be bound, only added to', () => {
+test('a list of contributions can’t be bound, only contributed to', () => {
   const module = {
     name: 'wrong',
     provides: [{ provide: OutboxInterceptors, useValue: new OutboxInterceptors([]) }],

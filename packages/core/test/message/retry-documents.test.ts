@@ -390,7 +390,7 @@ describe('a row that kills its process at each try', () => {
     expect(await row('x25')).toMatchObject({
       attempts: 0,
       deadReason: 'crashed',
-      lastError: 'its claim expired 5 times in a row: the process may have died of it each time',
+      lastError: 'its claim expired 5 times in a row; it may be crashing the process that publishes it',
     });
     expect(tries.get('x25')).toBe(5);
     // What was published beside it in the first crash is published once more, and not again.

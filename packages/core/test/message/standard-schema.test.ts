@@ -37,7 +37,7 @@ test('a refusal without a message is still a refusal', async () => {
       schemaWith(() => ({ issues: [] })),
       5,
     ),
-  ).toBe('the schema refuses it without a message');
+  ).toBe('the schema rejected it without a message');
   expect(
     await schemaProblem(
       schemaWith(() => ({ issues: [{ message: '' }] })),

@@ -127,7 +127,7 @@ describe('recipes', () => {
     expect(() => app.get(Engine)).toThrow(
       refusal(
         'INVALID_CONFIG',
-        'the factory of Engine (module garage) gave a Promise; await it before composing',
+        'the factory of Engine (module garage) returned a Promise; await it before composing',
       ),
     );
   });

@@ -97,7 +97,7 @@ describe('DispatchEvents', () => {
     events.emit('dead', { row: {} as never, error: 'no', reason: 'permanent' });
     await Promise.resolve();
     expect(warnings.mock.calls).toEqual([
-      ["a listener of the outbox signal 'dead' failed: pager is away", 'OutboxWarning'],
+      ["a listener of the outbox event 'dead' failed: pager is away", 'OutboxWarning'],
     ]);
   });
 
@@ -112,7 +112,7 @@ describe('DispatchEvents', () => {
     await Promise.resolve();
     expect(failed).toHaveBeenCalledTimes(1);
     expect(warnings.mock.calls).toEqual([
-      ["a listener of the outbox signal 'listenerFailed' failed: pager is away", 'OutboxWarning'],
+      ["a listener of the outbox event 'listenerFailed' failed: pager is away", 'OutboxWarning'],
     ]);
   });
 

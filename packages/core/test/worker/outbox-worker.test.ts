@@ -670,7 +670,7 @@ describe('a publisher that never ends', () => {
     running.start();
     await clock.advance(20_000);
     expect(heard[0]?.told).toEqual({
-      error: refusal('PUBLISHER_STUCK', 'all 2 publishes that may run at once timed out'),
+      error: refusal('PUBLISHER_STUCK', 'all 2 concurrent publishes timed out'),
       retryInMs: expect.any(Number),
     });
     expect(heard.length).toBeLessThan(15);
