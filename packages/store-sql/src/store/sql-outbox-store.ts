@@ -24,10 +24,10 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import { backgroundClock } from '../background-clock.js';
-import { AnswerWatch } from '../claim/answer-watch.js';
 import type { ClaimSessions } from '../claim/claim-sessions.js';
 import { KeyedClaims } from '../claim/keyed-claims.js';
 import { KeyedLock } from '../claim/keyed-lock.js';
+import { ResponseMonitor } from '../claim/response-monitor.js';
 import { UnkeyedClaims } from '../claim/unkeyed-claims.js';
 import type {
   Claim,
@@ -80,7 +80,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   readonly #dialect: SqlDialect;
   readonly #table: TableName;
   readonly #executor: SqlExecutor<Tx>;
-  readonly #answers: AnswerWatch;
+  readonly #responses: ResponseMonitor;
   readonly #claimSessions: ClaimSessions | undefined;
   readonly #newToken = createUuidv7();
   readonly #keyed: KeyedClaims;
@@ -103,7 +103,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       clock,
     });
     this.#keyed = new KeyedClaims((claim) => keyedLock.claim(claim));
-    this.#answers = new AnswerWatch(clock);
+    this.#responses = new ResponseMonitor(clock);
     this.#claimSessions = options.claimSessions;
     this.#unkeyed = new UnkeyedClaims((claim) => this.#claimWithoutKey(claim), clock);
     this.#wakesWorkers = options.wakeup ?? true;
@@ -137,7 +137,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       );
     }
     const ours = [...settled, ...(await this.#receipts(claimToken, outcomes, settled))];
-    if (claimToken !== undefined && outcomes.length > 0 && ours.length === 0) this.#claimSessions?.doubt();
+    if (claimToken !== undefined && outcomes.length > 0 && ours.length === 0)
+      this.#claimSessions?.invalidate();
     return ours;
   }
 
@@ -260,7 +261,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   /** Rows with and without a key take turns at coming first; a retaken row comes alone. */
   async #claim(token: string, limit: number): Promise<SqlRecord[]> {
     const claim = { token, timeoutMs: this.claimTimeoutMs };
-    const keyedFirst = this.#keyed.isTheirTurn();
+    const keyedFirst = this.#keyed.takeTurn();
     const first = keyedFirst ? await this.#keyed.claim({ ...claim, limit, mayRetake: true }) : [];
     if (first.length === limit || isRetaken(first)) return first;
     const unkeyed = await this.#claimUnkeyed({
@@ -304,21 +305,21 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     const work = this.#dialect.claimUnkeyed(this.#table, claim);
     const session = this.#maySessionClaim(claim) ? this.#claimSessions : undefined;
     const inSession = typeof work === 'function' ? undefined : session?.claim(work);
-    return inSession === undefined ? this.#run(work) : this.#answered(inSession);
+    return inSession === undefined ? this.#run(work) : this.#watched(inSession);
   }
 
   /** Where nothing is settled at present, more rows would be claimed only to be published again when they expire. */
   #maySessionClaim({ isBacklog, limit }: UnkeyedClaim): boolean {
-    return this.#answers.isAnswering && !(isBacklog && limit > MAX_SESSION_BACKLOG);
+    return this.#responses.isResponding && !(isBacklog && limit > MAX_SESSION_BACKLOG);
   }
 
   #run(work: SqlWork): Promise<SqlRecord[]> {
-    return this.#answered(this.#executor(work));
+    return this.#watched(this.#executor(work));
   }
 
-  async #answered(answer: Promise<SqlRecord[]>): Promise<SqlRecord[]> {
+  async #watched(response: Promise<SqlRecord[]>): Promise<SqlRecord[]> {
     try {
-      return await this.#answers.of(answer);
+      return await this.#responses.watch(response);
     } catch (error) {
       throw missingTableError(this.#dialect.faultOf(error), this.#table, error) ?? error;
     }
