@@ -222,7 +222,7 @@ describe('a pool that has moved to where the connection that listens has not', (
     expect(moved.taken(), 'claimed on the connection that listens').toEqual([]);
     expect(await store.markDispatched(['a'], row?.claimToken)).toEqual([]);
     expect(await record.next()).toEqual(['retrying']);
-    expect(record.errors).toMatchObject([{ message: expect.stringContaining('another server') }]);
+    expect(record.errors).toMatchObject([{ message: expect.stringContaining('different server') }]);
     moved.taken();
     expect(await store.fetchPending(10)).toEqual([]);
     expect(moved.taken()).toEqual([CLAIM]);

@@ -47,17 +47,27 @@ import { inPublishOrder, isRetaken, toOutboxRow } from './row-mapping.js';
 
 export interface SqlOutboxStoreOptions extends OutboxStoreOptions, SqlTableOptions {
   /**
-   * Whether an enqueue wakes workers in other processes, where the database can: by NOTIFY on PostgreSQL. Default
-   * true. False where transactions that notify are a problem: PREPARE TRANSACTION refuses them, for one.
+   * Whether an enqueue wakes workers in other processes, if the database can: by NOTIFY on PostgreSQL. Turn it off if
+   * transactions must not notify; for example, PREPARE TRANSACTION rejects those that do.
+   *
+   * @default true
    */
   readonly wakeup?: boolean;
-  /** For the wake-up, and for how often to search from the front; rows follow the database's clock. Default: the process's. */
+  /**
+   * Clock for the wake-up and for searches from the front. Rows follow the database's clock.
+   *
+   * @default the process's clock
+   */
   readonly clock?: Clock;
-  /** Where rows without a key are claimed, while it has a session that is free. Store modules give it. */
+  /**
+   * Sessions to claim rows without a key in, while one is free. Store modules set this.
+   *
+   * @default none: claims run on the executor
+   */
   readonly claimSessions?: ClaimSessions | undefined;
 }
 
-/** For drivers: the options that each of them takes. */
+/** The option names shared by all stores, for drivers to check theirs against. */
 export const SQL_STORE_OPTION_NAMES: OptionNames<Omit<SqlOutboxStoreOptions, 'dialect'>> = {
   claimTimeoutMs: true,
   pipeline: true,
@@ -69,13 +79,16 @@ export const SQL_STORE_OPTION_NAMES: OptionNames<Omit<SqlOutboxStoreOptions, 'di
 };
 
 /**
- * What a session saves is the same for any number of rows. In a backlog, batches of 50 drain a sixth faster with claims in
- * a session, batches of 200 as fast, batches of 1,000 a twelfth more slowly: there, connections that claim and settle
- * in turns do better than one for each.
+ * Above this batch size, claim a backlog on the pool. A session saves the same time for any number of rows: batches of
+ * 50 drain a sixth faster, batches of 200 equally fast, and batches of 1,000 a twelfth slower, because connections that
+ * alternate between claims and settles beat one for each.
  */
 const MAX_SESSION_BACKLOG = 200;
 
-/** The outbox on a SQL database. A driver adds how to run statements and how to tell a transaction. */
+/**
+ * The outbox store for SQL databases. A subclass for a driver supplies the executor that runs statements, and
+ * `assertTransaction`, which recognizes the driver's open transactions.
+ */
 export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   readonly #dialect: SqlDialect;
   readonly #table: TableName;
@@ -116,7 +129,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     try {
       return inPublishOrder(await this.#claim(token, limit)).map((record) => toOutboxRow(record, token));
     } catch (error) {
-      // The claim may have been committed although its answer never came: nothing is published from it.
+      // The claim may have been committed although its response was lost. Nothing was published from it, so release it.
       await this.#run(this.#dialect.releaseToken(this.#table, token)).catch(() => []);
       throw error;
     }
@@ -210,8 +223,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   }
 
   /**
-   * Sends the wake-up that a burst of enqueues is still owed, and leaves no timer behind: call it before you close the
-   * connection. Store modules do when the application stops. Never throws, and takes a second at the most.
+   * Sends the wake-up still pending after a burst of enqueues, and leaves no timer behind. Call it before you close the
+   * connection; store modules do so when the application stops. Never throws, and takes at most one second.
    */
   flushWakeup(): Promise<void> {
     return this.#hints.flush();
@@ -228,7 +241,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     }
   }
 
-  /** A worker in this process hears of it without the database; rows for later are found when they fall due. */
+  /** Workers in this process are woken without the database; rows scheduled for later are found when they fall due. */
   #withHint(insert: SqlStatement, rows: readonly NewRow[]): SqlStatement {
     if (!this.#wakesWorkers || this.hasEnqueueListeners || !this.#dialect.notify || !rows.some(isDue)) {
       return insert;
@@ -249,7 +262,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     );
   }
 
-  /** Asks only where the error does not say it; the caller's transaction is aborted by now and answers nothing. */
+  /** Queries only if the error doesn't name the id, and never in the caller's transaction, which is aborted by now. */
   async #takenId(error: unknown, rows: readonly NewRow[], tx: Tx | undefined): Promise<string | undefined> {
     const named = idNamedBy(error, rows);
     if (named !== undefined || tx !== undefined) return named;
@@ -258,7 +271,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return taken?.id as string | undefined;
   }
 
-  /** Rows with and without a key take turns at coming first; a retaken row comes alone. */
+  /** Rows with and without a key take turns at being claimed first; a retaken row is claimed alone. */
   async #claim(token: string, limit: number): Promise<SqlRecord[]> {
     const claim = { token, timeoutMs: this.claimTimeoutMs };
     const keyedFirst = this.#keyed.takeTurn();
@@ -286,7 +299,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return rows;
   }
 
-  /** Ids that an earlier settle under this token recorded; asked only when some are missing. */
+  /** Returns ids that an earlier settle under this token recorded. Queries only when some are missing. */
   async #receipts(
     token: string | undefined,
     outcomes: readonly Outcome[],
@@ -308,7 +321,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return inSession === undefined ? this.#run(work) : this.#watched(inSession);
   }
 
-  /** Where nothing is settled at present, more rows would be claimed only to be published again when they expire. */
+  /** While the database can't settle rows, more claims would only expire and be published again. */
   #maySessionClaim({ isBacklog, limit }: UnkeyedClaim): boolean {
     return this.#responses.isResponding && !(isBacklog && limit > MAX_SESSION_BACKLOG);
   }
@@ -330,7 +343,7 @@ function idsOf(records: readonly SqlRecord[]): string[] {
   return records.map(({ id }) => id as string);
 }
 
-/** By this process's clock, which is good enough for a hint. */
+/** Uses this process's clock, which is good enough for a hint. */
 function isDue({ availableAt }: NewRow): boolean {
   return availableAt === undefined || availableAt.getTime() <= Date.now();
 }
