@@ -86,7 +86,7 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
   return fits ? [] : [unmendable(`column ${spec.name} is ${column.type}, not ${spec.type}`)];
 }
 
-/** SQLite adds a column with NOT NULL only beside a constant; where that fails, every insert fills it anyway. */
+/** SQLite can add a NOT NULL column only with a constant default; otherwise it stays nullable, but every insert fills it. */
 function addColumn(
   table: TableName,
   { name, type, notNull, default: value, backfill }: ColumnSpec,
@@ -138,7 +138,7 @@ function sideTableDifference(table: TableName, tables: Catalog['tables']): Diffe
     .map((suffix) => required(`table ${table.quoted(suffix)} is missing`, sideTables(table)));
 }
 
-/** ALTER TABLE of SQLite changes neither the type of a column nor a key, and rows are moved by nobody but their owner. */
+/** SQLite's ALTER TABLE can't change a column's type or a key, and only the owner may move the rows to a new table. */
 function unmendable(problem: string): Difference {
   const cure = "which SQLite can't alter: rename the table, let ensure() make a new one, copy the rows";
   return { ...required(`${problem}, ${cure}`, []), isByHand: true };
