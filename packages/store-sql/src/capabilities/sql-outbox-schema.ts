@@ -3,7 +3,7 @@ import type { Comparison, Difference, ForeignTable, SchemaStatements, SqlTableOp
 import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor, SqlSteps } from '../sql-statement.js';
 import { TableName } from '../table-name.js';
-import { FOREIGN_CURE } from './table-origin.js';
+import { FOREIGN_TABLE_FIX } from './table-origin.js';
 
 /** More than needed: the fixes of one round may reveal further differences. */
 const MAX_ROUNDS = 5;
@@ -85,13 +85,13 @@ export class SqlOutboxSchema extends OutboxSchema {
   *#fix(): SqlSteps {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { foreign, differences } = yield* this.#statements.compare(this.#table);
-      if (foreign) throw new OutboxError('FOREIGN_TABLE', `${foreign.problem}: ${FOREIGN_CURE}`);
+      if (foreign) throw new OutboxError('FOREIGN_TABLE', `${foreign.problem}: ${FOREIGN_TABLE_FIX}`);
       const fixable = differences.filter(({ isByHand }) => !isByHand);
-      if (fixable.length === 0) return this.#refuse(differences);
+      if (fixable.length === 0) return this.#assertUpToDate(differences);
       for (const { statements } of fixable) yield* run(statements);
     }
     const { differences } = yield* this.#statements.compare(this.#table);
-    return this.#refuse(differences);
+    return this.#assertUpToDate(differences);
   }
 
   *#adopt(): SqlSteps {
@@ -110,7 +110,7 @@ export class SqlOutboxSchema extends OutboxSchema {
     return yield* this.#fix();
   }
 
-  #refuse(differences: readonly Difference[]): never[] {
+  #assertUpToDate(differences: readonly Difference[]): never[] {
     const left = differences.filter(({ level }) => level === 'required');
     if (left.length === 0) return [];
     const list = left.map(({ problem }) => problem).join('; ');
@@ -131,7 +131,7 @@ function toProblem({ level, problem, statements }: Difference): SchemaProblem {
 }
 
 function foreignProblem({ problem }: ForeignTable): SchemaProblem {
-  return { level: 'required', code: 'FOREIGN_TABLE', problem, fix: `-- ${FOREIGN_CURE}` };
+  return { level: 'required', code: 'FOREIGN_TABLE', problem, fix: `-- ${FOREIGN_TABLE_FIX}` };
 }
 
 function joined(statements: readonly string[]): string {

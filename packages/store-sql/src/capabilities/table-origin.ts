@@ -41,7 +41,7 @@ export const SIDE_COLUMNS: Readonly<Record<'_locks' | '_processed', readonly str
 export const SIDE_TABLES = ['_locks', '_processed'] as const;
 
 /** How to fix a name clash with a table that is not ours. */
-export const FOREIGN_CURE =
+export const FOREIGN_TABLE_FIX =
   "set another table name ('table' of the store's options), or run 'outbox:migrate --adopt', which shows what it would do and asks first";
 
 export function isMarked(comment: unknown): boolean {
@@ -72,8 +72,8 @@ export function foreignSideTables(tables: readonly string[]): ForeignTable {
 }
 
 /** Describes an unknown column that every insert must fill. */
-export function mustBeFilled(column: string, cure: string): string {
-  return `column ${column} must be filled by every insert, and the outbox does not know it: ${cure}`;
+export function mustBeFilled(column: string, fix: string): string {
+  return `column ${column} must be filled by every insert, and the outbox does not know it: ${fix}`;
 }
 
 export function statementsOf(differences: readonly Difference[]): string[] {

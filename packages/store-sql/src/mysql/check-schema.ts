@@ -148,7 +148,7 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
   if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
   const problem = columnProblem(spec, column);
   const modify = `alter table ${table} modify ${columnDefinition(spec)}`;
-  if (problem === undefined) return refusesDefault(spec, column) ? [tuning(refusal(spec), [modify])] : [];
+  if (problem === undefined) return rejectsDefault(spec, column) ? [tuning(rejection(spec), [modify])] : [];
   const isZoned = String(column.type).startsWith('timestamp');
   return [required(`column ${spec.name} ${problem}`, isZoned ? inUtc(modify) : [modify])];
 }
@@ -162,7 +162,7 @@ function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined 
   const type = bareType(String(column.type));
   if (type !== spec.type) return `is ${type}, not ${spec.type}`;
   if (spec.isExact && !EXACT_COLLATIONS.includes(String(column.collation))) {
-    return `is compared by ${String(column.collation)}, which takes different texts for the same`;
+    return `is compared by ${String(column.collation)}, which treats different texts as equal`;
   }
   if (spec.generated && !/generated/i.test(String(column.extra))) return 'is not generated';
   if (spec.notNull && column.nullable === 'YES') return 'may be null';
@@ -171,13 +171,13 @@ function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined 
 }
 
 /** The original form of version 1. Harmless on MariaDB, which evaluates all defaults first. */
-function refusesDefault(spec: ColumnSpec, column: SqlRecord): boolean {
+function rejectsDefault(spec: ColumnSpec, column: SqlRecord): boolean {
   const isDueTime = spec.generated?.includes(DUE_TIME) ?? false;
   return isDueTime && Number(column.on_mariadb) === 0 && !/greatest/i.test(String(column.expression));
 }
 
-function refusal({ name }: ColumnSpec): string {
-  return `column ${name} makes MySQL refuse an insert without available_at`;
+function rejection({ name }: ColumnSpec): string {
+  return `column ${name} makes MySQL reject an insert without available_at`;
 }
 
 /** Some servers report integers with a display width, others without. */
@@ -213,9 +213,7 @@ function seqDifference(
     'add primary key (`seq`)',
   ];
   return [
-    required('column seq is not a primary key that counts by itself', [
-      `alter table ${table} ${steps.join(', ')}`,
-    ]),
+    required('column seq is not an auto-increment primary key', [`alter table ${table} ${steps.join(', ')}`]),
   ];
 }
 

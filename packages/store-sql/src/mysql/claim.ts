@@ -55,7 +55,7 @@ function duePage(table: TableName, claim: Claim, limit: number, after: DuePlace 
   const isBehind = after ? ` and due_at >= ${start} and (due_at > ${start} or seq > ?)` : '';
   return {
     text: `
-      select seq + 0e0 as seq, ${epochMicroseconds('due_at')} as due_at, (${FIRST_KEYED(table)}) as keyed_due
+      select seq + 0e0 as seq, ${epochMicroseconds('due_at')} as due_at, (${isFirstKeyedDue(table)}) as keyed_due
       from ${byIndex(table, '_due')}
       where due_at <= ${NOW} and (${isFree(claim)})${isBehind}
       order by ${inOrder(table, 'due_at', 'seq')}
@@ -85,7 +85,7 @@ function isFree({ mayRetake }: Claim): string {
   return mayRetake ? `claimed_until is null or claimed_until <= ${NOW}` : 'claimed_until is null';
 }
 
-const FIRST_KEYED = (table: TableName): string => `
+const isFirstKeyedDue = (table: TableName): string => `
         select keyed_due_at <= ${NOW}
         from ${byIndex(table, '_keyed_due')}
         where keyed_due_at is not null
@@ -93,7 +93,7 @@ const FIRST_KEYED = (table: TableName): string => `
         limit 1`;
 
 function firstKeyedRow(table: TableName): SqlStatement {
-  return { text: `select (${FIRST_KEYED(table)}) as is_due`, values: [] };
+  return { text: `select (${isFirstKeyedDue(table)}) as is_due`, values: [] };
 }
 
 /** Sets the claim on locked rows. */

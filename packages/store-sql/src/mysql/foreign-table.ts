@@ -26,7 +26,7 @@ export interface Catalog {
 
 const OUR_COLUMNS = [...COLUMNS.map(({ name }) => name), 'seq'];
 
-/** The types that Prisma gives the columns of the model in document 002. */
+/** The types that Prisma uses for the columns of the model in document 002. */
 const DOCUMENT_TYPES: Readonly<Record<string, RegExp>> = {
   id: /^varchar\(36\)$/,
   topic: /^varchar\(255\)$/,
@@ -140,7 +140,7 @@ function obstacles(table: TableName, catalog: Catalog): string[] {
       )
       .map(
         ({ name }) =>
-          `column ${quoted(name)} counts by itself, which only one column of a table may: drop it`,
+          `column ${quoted(name)} is auto-increment, which only one column of a table can be: drop it`,
       ),
     ...constraintObstacles(table, catalog, columns),
   ];
@@ -158,13 +158,13 @@ function constraintObstacles(table: TableName, catalog: Catalog, columns: readon
   return [
     ...catalog.constraints
       .filter((constraint) => !isJson(constraint) && !isOurCheck(table, constraint))
-      .map(({ name }) => `constraint ${quoted(name)} may refuse rows of the outbox, or its changes: drop it`),
+      .map(({ name }) => `constraint ${quoted(name)} may reject rows of the outbox, or its changes: drop it`),
     ...catalog.indexes
       .filter((index) => Number(index.non_unique) === 0 && index.name !== 'PRIMARY' && index.columns !== 'id')
       .filter((index) => touchesOurs(index))
       .map(
         ({ name, columns: list }) =>
-          `index ${quoted(name)} allows a value of (${String(list)}) only once: drop it`,
+          `index ${quoted(name)} allows each value of (${String(list)}) only once: drop it`,
       ),
   ];
 }

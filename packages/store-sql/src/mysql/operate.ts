@@ -16,7 +16,7 @@ import {
 } from './columns.js';
 import { conditions, pageOf } from './page.js';
 
-const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
+const RESET_ROW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
 
 /**
@@ -27,7 +27,7 @@ export function requeue(table: TableName, id: string, retry: RetryOptions = {}):
   return function* () {
     const found = yield lockForRequeue(byIndex(table, '_id'), 'id = ?', [id]);
     if (found.length === 0) return [];
-    yield isTrue(found[0]?.waiting) ? startAnew(table, found, retry) : comeBack(table, found, retry);
+    yield isTrue(found[0]?.waiting) ? resetRows(table, found, retry) : reinsertRows(table, found, retry);
     return idRecords(found);
   };
 }
@@ -53,8 +53,8 @@ export function requeueWhere(
     );
     const waiting = found.filter((row) => isTrue(row.waiting));
     const ended = found.filter((row) => !isTrue(row.waiting));
-    if (waiting.length > 0) yield startAnew(table, waiting, retry);
-    if (ended.length > 0) yield comeBack(table, ended, retry);
+    if (waiting.length > 0) yield resetRows(table, waiting, retry);
+    if (ended.length > 0) yield reinsertRows(table, ended, retry);
     return idRecords(found);
   };
 }
@@ -80,9 +80,9 @@ function newPolicy({ maxAttempts, backoff }: RetryOptions): ReadonlyMap<string, 
   return given;
 }
 
-function startAnew(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
+function resetRows(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
   const policy = newPolicy(retry);
-  const set = [START_ANEW, ...[...policy.keys()].map((column) => `${column} = ?`)].join(', ');
+  const set = [RESET_ROW, ...[...policy.keys()].map((column) => `${column} = ?`)].join(', ');
   return {
     text: `update ${byPrimaryKey(table)} set ${set} where seq in (${list(rows)})`,
     values: [...policy.values(), ...seqsOf(rows)],
@@ -90,7 +90,7 @@ function startAnew(table: TableName, rows: readonly SqlRecord[], retry: RetryOpt
 }
 
 /** Deletes the row and inserts it again under its id, since only an insert gets the next `seq`. */
-function comeBack(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
+function reinsertRows(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
   const policy = newPolicy(retry);
   const kept = ['id', 'topic', 'payload', '`key`', 'headers', 'created_at', 'max_attempts', 'backoff'];
   return {

@@ -166,11 +166,11 @@ export function sideTables(table: TableName): string[] {
 }
 
 /** Longer than altering a large table takes. */
-const TURN_SECONDS = 86_400;
+const LOCK_WAIT_SECONDS = 86_400;
 
 /** Held by the session, since altering a table ends the transaction. */
 export function lockSchema(table: TableName): SqlStatement {
-  return { text: `select get_lock(${LOCK_NAME}, ${TURN_SECONDS})`, values: lockValues(table) };
+  return { text: `select get_lock(${LOCK_NAME}, ${LOCK_WAIT_SECONDS})`, values: lockValues(table) };
 }
 
 export function unlockSchema(table: TableName): SqlStatement {

@@ -171,9 +171,9 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly In
   if (sameColumns.some(({ where, valid }) => valid && normalised(where) === normalised(spec.where)))
     return [];
   const name = `${table.table}${spec.suffix}`;
-  const inTheWay = indexes.some((index) => index.name === name);
-  const drop = inTheWay ? [`drop index if exists ${table.quoted(spec.suffix)}`] : [];
-  const what = inTheWay ? 'has other columns or another predicate, or is not valid' : 'is missing';
+  const isNameTaken = indexes.some((index) => index.name === name);
+  const drop = isNameTaken ? [`drop index if exists ${table.quoted(spec.suffix)}`] : [];
+  const what = isNameTaken ? 'has other columns or another predicate, or is not valid' : 'is missing';
   return [
     required(`index ${name} on (${spec.columns.join(', ')}) where ${spec.where} ${what}`, [
       ...drop,

@@ -127,7 +127,7 @@ const POLICIES = `
   )`;
 
 /** Only for a role that may update rows: one that only inserts need not see them. */
-const ROLE_IN_THE_DARK = `(
+const ROLE_WITH_HIDDEN_ROWS = `(
   select current_user::text
   from (values ('r'::"char", 'select'), ('w', 'update'), ('d', 'delete')) k(command, privilege)
   where row_security_active(t.oid) and has_table_privilege(t.oid, 'update') and has_table_privilege(t.oid, k.privilege)
@@ -160,7 +160,7 @@ export function describeTable(table: TableName): SqlStatement {
           select json_agg((select a.attname from pg_attribute a where a.attrelid = t.oid and a.attnum = k and k > 0))::text
           from pg_partitioned_table p, unnest(p.partattrs::int2[]) k where p.partrelid = t.oid
         ) as partition_columns,
-        ${ROLE_IN_THE_DARK} as role_in_the_dark
+        ${ROLE_WITH_HIDDEN_ROWS} as role_with_hidden_rows
       from (select to_regclass($1) as oid) named left join pg_class t on t.oid = named.oid`,
     values: [table.quoted(), table.quoted('_locks'), table.quoted('_processed')],
   };
@@ -179,7 +179,7 @@ export function toCatalog([record = {}]: readonly SqlRecord[]): Catalog {
     sides: { _locks: parsed(record.locks, JSON.parse), _processed: parsed(record.processed, JSON.parse) },
     hasChildren: record.has_children === true,
     partitionColumns: parsed(record.partition_columns, JSON.parse),
-    roleWithHiddenRows: parsed(record.role_in_the_dark, String),
+    roleWithHiddenRows: parsed(record.role_with_hidden_rows, String),
   };
 }
 

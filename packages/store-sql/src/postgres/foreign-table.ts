@@ -133,11 +133,11 @@ function constraintObstacles(table: TableName, { constraints, indexes }: Catalog
   return [
     ...rules.map(
       ({ name, definition }) =>
-        `constraint ${quoteName(name)} may refuse rows of the outbox (${definition}): alter table ${table} drop constraint ${quoteName(name)}`,
+        `constraint ${quoteName(name)} may reject rows of the outbox (${definition}): alter table ${table} drop constraint ${quoteName(name)}`,
     ),
     ...unique.map(
       ({ name, columns }) =>
-        `index ${quoteName(name)} allows a value of (${columns.join(', ')}) only once: drop it, or its constraint`,
+        `index ${quoteName(name)} allows each value of (${columns.join(', ')}) only once: drop it, or its constraint`,
     ),
   ];
 }

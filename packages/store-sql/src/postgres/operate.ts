@@ -6,7 +6,7 @@ import { END_CLAIM, isAt, NOW, PENDING, PLACES } from './columns.js';
 import { STATE } from './inspect.js';
 import { conditions, pageOf } from './page.js';
 
-const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
+const RESET_ROW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
 
 /** Omitted parts of a policy keep the row's values. Parameters are numbered from `first`. */
@@ -27,15 +27,15 @@ function newPolicy(
  */
 export function requeue(table: TableName, id: string, retry: RetryOptions = {}): SqlStatement {
   const policy = newPolicy(retry, 2);
-  const startAnew = `update ${table} as o set ${START_ANEW}${policy.set}`;
+  const reset = `update ${table} as o set ${RESET_ROW}${policy.set}`;
   return {
     text: `
       with found as materialized (
         select id, ${PENDING} as waiting from ${table} where id = $1 for update
       ), waiting as (
-        ${startAnew} from found f where o.id = f.id and f.waiting returning o.id
+        ${reset} from found f where o.id = f.id and f.waiting returning o.id
       ), ended as (
-        ${startAnew}, seq = default from found f where o.id = f.id and not f.waiting returning o.id
+        ${reset}, seq = default from found f where o.id = f.id and not f.waiting returning o.id
       )
       select id from waiting union all select id from ended`,
     values: [id, ...policy.values],
@@ -69,7 +69,7 @@ export function requeueWhere(
         from (select id from chosen order by seq) c
       )
       update ${table} as o
-      set ${START_ANEW}${policy.set}${keepsPlace ? '' : ', seq = n.seq'}
+      set ${RESET_ROW}${policy.set}${keepsPlace ? '' : ', seq = n.seq'}
       from numbered n
       where o.id = n.id
       returning o.id`,

@@ -5,7 +5,7 @@ import type { TableName } from '../table-name.js';
 import { END_CLAIM, LIST, list, NOW, PENDING } from './columns.js';
 import { pageOf } from './page.js';
 
-const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
+const RESET_ROW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
 
 /** Omitted parts of a policy keep the row's values. */
@@ -30,7 +30,7 @@ export function requeue(table: TableName, id: string, retry: RetryOptions = {}):
   return {
     text: `
       update ${table}
-      set ${START_ANEW}${policy.set},
+      set ${RESET_ROW}${policy.set},
         seq = case when ${PENDING} then seq else (select max(seq) + 1 from ${table}) end
       where id = ?
       returning id`,
@@ -50,7 +50,7 @@ export function requeueWhere(
   return {
     text: `
       update ${table} as o
-      set ${START_ANEW}${policy.set},
+      set ${RESET_ROW}${policy.set},
         seq = case when ${PENDING} then o.seq else n.tail end
       from (
         select id, (select max(seq) from ${table}) + row_number() over (order by seq) as tail
