@@ -12,7 +12,7 @@ let listener: ClaimingListener;
 
 /** Many behaviours are about claims that were lost. After each the connection would be replaced, and others run meanwhile. */
 class TrustedSessions extends ClaimSessions {
-  override doubt(): void {}
+  override invalidate(): void {}
 }
 
 beforeAll(async () => {

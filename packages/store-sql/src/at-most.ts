@@ -1,6 +1,6 @@
 import type { Clock } from '@postcommit/core';
 
-/** Waits until `work` has ended, well or badly, but not longer than `limitMs`. */
+/** Waits until `work` settles, but no longer than `limitMs`. Never rejects. */
 export function atMost(limitMs: number, work: Promise<unknown>, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.schedule(limitMs, resolve);

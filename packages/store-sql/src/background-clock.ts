@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '@postcommit/core';
 
-/** The process's own time, with timers that do not keep the process alive: a hint is no reason to stay. */
+/** The system clock, with timers that don't keep the process alive: a pending hint must not delay its exit. */
 export const backgroundClock: Clock = {
   monotonicMs: () => systemClock.monotonicMs(),
   schedule: (delayMs, callback) => {

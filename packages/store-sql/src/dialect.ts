@@ -13,7 +13,7 @@ import type { NameQuote, TableName, TableOptions } from './table-name.js';
 
 /** A place in the order in which rows fall due. */
 export interface DuePlace {
-  /** Microseconds since 1970 as text: the same for every session and zone, and not rounded by a driver. */
+  /** Microseconds since 1970 as text: independent of session and time zone, and not rounded by a driver. */
   readonly availableAt: string;
   readonly seq: string;
 }
@@ -23,29 +23,29 @@ export interface Claim {
   readonly token: string;
   readonly timeoutMs: number;
   readonly limit: number;
-  /** False when the batch has rows already: a retaken row must come alone. */
+  /** False when the batch already has rows: a retaken row must be claimed alone. */
   readonly mayRetake: boolean;
 }
 
 export interface UnkeyedClaim extends Claim {
-  /** Only rows behind this place, and none whose claim expired: those are looked for from the front. */
+  /** Only rows behind this place, and none with an expired claim: those are found from the front. */
   readonly after: DuePlace | undefined;
-  /** That place is the end of a full batch. Where this one is not full, another search follows in the same claim. */
+  /** Whether `after` is the end of a full batch. If this batch is not full, another search follows in the same claim. */
   readonly isBacklog: boolean;
 }
 
 export interface KeyedClaim extends Claim {
-  /** Due rows looked at, at the most: the cost follows the batch, not the backlog. */
+  /** Maximum number of due rows examined, so that the cost depends on the batch, not on the backlog. */
   readonly window: number;
-  /** Rows of one key, at the most. */
+  /** Maximum rows of one key. */
   readonly perKey: number;
-  /** Only rows behind this place: those before it were looked at and are blocked. */
+  /** Only rows behind this place: those before it were examined and are blocked. */
   readonly after: DuePlace | undefined;
-  /** How long to wait for other keyed claims, as far as the database can bound it; then `KeyedLockTimeout` is thrown. */
+  /** How long to wait for other keyed claims, as far as the database supports it, before throwing `KeyedLockTimeout`. */
   readonly lockWaitMs: number;
 }
 
-/** The lock of keyed claims was not free in time. */
+/** Thrown when the lock of keyed claims does not become free in time. */
 export class KeyedLockTimeout extends Error {
   override readonly name = 'KeyedLockTimeout';
 
@@ -54,12 +54,12 @@ export class KeyedLockTimeout extends Error {
   }
 }
 
-/** A claim on a row with a key must have this left to be extended: more than it takes to commit an extension. */
+/** A claim on a row with a key can be extended only with this much time left: more than it takes to commit. */
 export function extendBeforeMs(timeoutMs: number): number {
   return Math.min(1_000, timeoutMs / 10);
 }
 
-/** The states that rows stay in until they are deleted. */
+/** The states in which rows stay until they are deleted. */
 export type EndState = Exclude<OutboxState, 'pending'>;
 
 /** A filter that names a state. */
@@ -68,42 +68,43 @@ export type StateFilter = RowFilter & { readonly state: OutboxState };
 /** The outcomes that need more than an id. */
 export type UnpublishedOutcome = Exclude<Outcome, { kind: 'dispatched' }>;
 
-/** An error of the database that means something to the outbox. */
+/** A database error that the outbox handles. */
 export type DatabaseFault = 'duplicate' | 'no table' | 'no column' | 'no index';
 
-/** What a database must say, each as statements; it runs nothing. `postgres/`, `mysql/` and `sqlite/` say it. */
+/** Everything that is specific to a database, as statements; a dialect runs nothing itself. */
 export interface SqlDialect {
   readonly name: string;
-  /** What opens a transaction whose statements each see all that was committed before them. */
+  /** Statements that open a transaction in which each statement sees everything committed before it. */
   readonly begin: readonly string[];
-  /** Stands around the name of a table. */
+  /** Quotes identifiers. */
   readonly quote: NameQuote;
   readonly locks: LockStatements;
   readonly processed: ProcessedStatements;
   readonly schema: SchemaStatements;
-  /** Only where open transactions slow the outbox down, and the database tells of them. */
+  /** Only if open transactions slow the outbox down and the database can list them. */
   readonly longTransactions?: LongTransactionStatements;
-  /** Only where others than the outbox can hold the lock of keyed claims, and the database tells who does. */
+  /** Only if others than the outbox can hold the lock of keyed claims and the database can name the holder. */
   readonly keyedLock?: KeyedLockStatements;
   faultOf(error: unknown): DatabaseFault | undefined;
-  /** One statement for any number of rows; `seq` follows the list. */
+  /** One statement for any number of rows; `seq` follows the order of the list. */
   insert(table: TableName, rows: readonly NewRow[]): SqlStatement;
   /**
-   * Only where the database can tell other processes that rows were enqueued: the statement that tells them, or
-   * `insert` with that added, so that it takes no further round trip and comes true only with the caller's commit.
+   * Notifies other processes that rows were enqueued; only if the database can do so. With `insert`, returns one
+   * statement that does both, so that it takes no extra round trip and takes effect only when the caller commits.
    */
   notify?(table: TableName, insert?: SqlStatement): SqlStatement;
-  /** One of these ids that is stored already. */
+  /** Finds one of these ids that is already stored. */
   findExisting(table: TableName, ids: readonly string[]): SqlStatement;
   /**
-   * Claims due rows without a key. The first record has `keyed_due`, whether rows with a key are due; one without `id`
-   * carries only that. There always is a first record, but for a claim that goes on in a backlog.
+   * Claims due rows without a key. The first record has `keyed_due`, whether rows with a key are due; a record without
+   * `id` carries nothing else. There is always a first record, except when `isBacklog` is set.
    */
   claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlWork;
   /**
-   * Claims rows with a key: first a lock, then the claim, in one transaction. `KeyedLockTimeout` where the lock takes too
-   * long. The first record has `window_rows`,
-   * `last_available_at` and `last_seq`; one without `id` carries only these.
+   * Claims rows with a key: takes a lock, then claims, in one transaction. The first record has `window_rows`,
+   * `last_available_at` and `last_seq`; a record without `id` carries nothing else.
+   *
+   * @throws KeyedLockTimeout if the lock takes longer than `lockWaitMs`.
    */
   claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps;
   /** Voids a claim whose result is unknown. */
@@ -114,20 +115,20 @@ export interface SqlDialect {
     token: string | undefined,
     outcomes: readonly UnpublishedOutcome[],
   ): SqlWork;
-  /** Of these outcomes, those that an earlier settle under the same token recorded. */
+  /** Finds those of the outcomes that an earlier settle under the same token recorded. */
   findReceipts(table: TableName, token: string, outcomes: readonly Outcome[]): SqlStatement;
   extendClaim(table: TableName, token: string, ids: readonly string[], timeoutMs: number): SqlWork;
   /** One record with the number of rows in each state. */
   count(table: TableName, filter?: RowFilter): SqlStatement;
-  /** One record with `pending` and `due`, counted up to `atMost` where given, and `oldest_age_ms`. */
+  /** One record with `pending` and `due`, counted up to `atMost` if given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
-  /** Reads no more than `limit` matching rows of each state, in the order of an index. */
+  /** Reads at most `limit` matching rows of each state, in index order. */
   peek(table: TableName, filter: RowFilter, limit: number, order?: RowOrder): SqlStatement;
   requeue(table: TableName, id: string, retry?: RetryOptions): SqlWork;
   /** Requeues rows of the one state that the filter names, oldest first. */
   requeueWhere(table: TableName, filter: StateFilter, limit: number, retry?: RetryOptions): SqlWork;
   discard(table: TableName, ids: readonly string[]): SqlWork;
-  /** A record means: it was pending. `was_claimed` says whether a claim on it was alive. */
+  /** Returns a record if the row was pending. `was_claimed` says whether it had a live claim. */
   cancel(table: TableName, id: string): SqlWork;
   /** Deletes one page of rows in this state; one record with `deleted`. Repeated until a page is not full. */
   purgePage(
@@ -139,50 +140,50 @@ export interface SqlDialect {
   ): SqlWork;
 }
 
-/** The locks of jobs, by the database's clock. A record means: it is yours. */
+/** The job locks, by the database's clock. A returned record means success. */
 export interface LockStatements {
   take(table: TableName, name: string, token: string, ttlMs: number): SqlWork;
   renew(table: TableName, name: string, token: string, ttlMs: number): SqlWork;
   release(table: TableName, name: string, token: string): SqlStatement;
 }
 
-/** What consumers have processed. */
+/** The record of what consumers have processed. */
 export interface ProcessedStatements {
-  /** A record means: it was not there. Waits for a transaction that stores the same and has not ended. */
+  /** Returns a record if the entry is new. Waits for an open transaction that stores the same entry. */
   remember(table: TableName, consumer: string, rowId: string): SqlWork;
   /** Deletes one page; one record with `deleted`. */
   purgePage(table: TableName, ageMs: number, pageSize: number): SqlWork;
 }
 
-/** The tables: how they are made, and what they lack. */
+/** How to create the tables, and how to find what is missing. */
 export interface SchemaStatements {
-  /** Names the version. */
+  /** Contains the schema version. */
   readonly title: string;
-  /** Each does nothing when its work is done already. */
+  /** Idempotent statements. */
   create(table: TableName): readonly string[];
-  /** Whether the tables are ours, and what they lack, read from the catalog. */
+  /** Reads from the catalog whether the tables are ours and what they lack. */
   compare(table: TableName): SqlSteps<Comparison>;
-  /** Whether all changes of an adoption are undone when one fails. */
+  /** Whether an adoption is rolled back as a whole when one of its statements fails. */
   readonly isAtomic: boolean;
-  /** Instances that start at once take turns: held until the transaction ends, or until `unlock`. */
+  /** Serializes instances that start at the same time. Held until the transaction ends, or until `unlock`. */
   lock(table: TableName): SqlStatement;
   unlock?(table: TableName): SqlStatement;
 }
 
 export interface Comparison {
-  /** Set where a table of one of our names is not ours: then nothing may be changed without being asked. */
+  /** Set if a table with one of our names is not ours; it is then changed only by an explicit adoption. */
   readonly foreign?: ForeignTable;
   readonly differences: readonly Difference[];
 }
 
-/** A table that has one of our names and is not ours. */
+/** A table with one of our names that is not ours. */
 export interface ForeignTable {
   readonly problem: string;
-  /** What keeps it from being adopted, each with its cure. */
+  /** What prevents its adoption, each with how to fix it. */
   readonly obstacles: readonly string[];
-  /** The statements that make it ours: no row is pending afterwards, and the mark comes last. */
+  /** The statements that adopt it. Afterwards no row is pending; the mark is set last. */
   readonly adoption: readonly string[];
-  /** Undoes what the adoption set for its session. */
+  /** Restores the session settings that the adoption changed. */
   readonly restore?: readonly string[];
 }
 
@@ -191,7 +192,7 @@ export interface Difference {
   readonly level: 'required' | 'tuning';
   readonly problem: string;
   readonly statements: readonly string[];
-  /** `ensure` leaves it to a person, since only a person can decide it. */
+  /** `ensure` does not fix it, because it needs a human decision. */
   readonly isByHand?: boolean;
 }
 
@@ -200,15 +201,15 @@ export interface LongTransactionStatements {
   problemOf(record: SqlRecord): SchemaProblem;
 }
 
-/** Who holds the lock of keyed claims. */
+/** Finds who holds the lock of keyed claims. */
 export interface KeyedLockStatements {
-  /** A record each with `holder`, and `held_ms` where the age of its transaction is known. */
+  /** One record per holder, with `holder`, and `held_ms` if the age of its transaction is known. */
   holders(table: TableName): SqlStatement;
   problemOf(holder: SqlRecord, table: TableName): SchemaProblem;
 }
 
-/** Where the tables are, and in which database. */
+/** Which tables to use, in which kind of database. */
 export interface SqlTableOptions extends TableOptions {
-  /** Default: PostgreSQL. */
+  /** @default postgres */
   readonly dialect?: SqlDialect;
 }

@@ -1,6 +1,6 @@
 import type { SqlRecord, SqlStatement, SqlWork } from './sql-statement.js';
 
-/** Runs a statement, or one step after another, and gives the records of the whole. */
+/** Runs one statement, or steps in sequence, and returns the resulting records. */
 export async function runWork(
   work: SqlWork,
   run: (statement: SqlStatement) => Promise<SqlRecord[]>,
@@ -18,7 +18,7 @@ export async function runWork(
   return [...step.value];
 }
 
-/** The same on a driver that answers at once: nothing else in this process comes in between. */
+/** Does the same on a synchronous driver, so nothing else in this process runs in between. */
 export function runWorkAtOnce(work: SqlWork, run: (statement: SqlStatement) => SqlRecord[]): SqlRecord[] {
   if (typeof work !== 'function') return run(work);
   const steps = work();

@@ -1,36 +1,40 @@
 import { OutboxError } from '@postcommit/core';
 
-/** PostgreSQL cuts identifiers at 63 bytes, MySQL refuses more than 64; index names are made of the table's name and a suffix. */
+/** PostgreSQL truncates identifiers at 63 bytes, MySQL rejects more than 64; index names add a suffix to the table name. */
 const MAX_LENGTH = 40;
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export interface TableOptions {
-  /** Default `outbox`. */
+  /** @default 'outbox' */
   readonly table?: string;
-  /** Default: the connection's search path; on MySQL, its database. */
+  /** @default the connection's search path; on MySQL, its database */
   readonly schema?: string;
 }
 
-/** Stands around a name in SQL text. */
+/** The character that quotes an identifier in SQL text. */
 export type NameQuote = '"' | '`';
 
-/** A name as it may stand in SQL text, whatever characters it has. */
+/** Quotes a name for SQL text, whatever characters it contains. */
 export function quoteName(name: string, quote: NameQuote = '"'): string {
   return `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;
 }
 
-/** A text as a literal of PostgreSQL; with `E` where a backslash could mean something. */
+/** Quotes a text as a PostgreSQL literal; an `E` string if it contains a backslash. */
 export function quoteText(text: string): string {
   const quoted = `'${text.replaceAll("'", "''")}'`;
   return text.includes('\\') ? `E${quoted.replaceAll('\\', '\\\\')}` : quoted;
 }
 
-/** A name from the catalog inside a sentence: quoted unless it is a plain word. */
+/** Formats a name from the catalog for a message: quoted unless it is a plain word. */
 export function nameInText(name: string, quote: NameQuote = '"'): string {
   return IDENTIFIER.test(name) ? name : quoteName(name, quote);
 }
 
-/** The names of the outbox's own tables: checked here, quoted here. */
+/**
+ * The names of the outbox tables, validated and quoted.
+ *
+ * @throws OutboxError `INVALID_CONFIG` if a name is longer than 40 characters or not a plain identifier.
+ */
 export class TableName {
   readonly table: string;
   readonly schema: string | undefined;
@@ -42,18 +46,18 @@ export class TableName {
     this.schema = schema === undefined ? undefined : checked(schema, 'schema');
   }
 
-  /** `"app"."outbox"`; with a suffix, the name of something that belongs to the table. */
+  /** `"app"."outbox"`; with a suffix, the name of something that belongs to the table, e.g. an index. */
   quoted(suffix = ''): string {
     return this.beside(`${this.table}${suffix}`);
   }
 
-  /** Any name, quoted, in the schema of the table. */
+  /** Quotes any name and qualifies it with the schema of the table. */
   beside(name: string): string {
     const quoted = quoteName(name, this.#quote);
     return this.schema === undefined ? quoted : `${quoteName(this.schema, this.#quote)}.${quoted}`;
   }
 
-  /** The quoted name of an index or a constraint of the table, without the schema. */
+  /** Returns the quoted name of an index or constraint of the table, without the schema. */
   part(suffix: string): string {
     return quoteName(`${this.table}${suffix}`, this.#quote);
   }

@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { PostgresFixture } from './postgres-fixture.js';
 import { WakeupRecord } from './wakeup-record.js';
 
-/** A connection that listens, lent for claims. */
+/** A listener connection that claims run on. */
 export interface ClaimingListener {
   readonly claimSessions: ClaimSessions;
   readonly record: WakeupRecord;

@@ -11,7 +11,7 @@ async function turns(found: number, claims: number): Promise<number[]> {
   keyed.shareWithUnkeyed = true;
   const theirs: number[] = [];
   for (let claim = 0; claim < claims; claim++) {
-    if (!keyed.isTheirTurn()) continue;
+    if (!keyed.takeTurn()) continue;
     theirs.push(claim);
     await keyed.claim(CLAIM);
   }

@@ -215,7 +215,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
         (await isMariadb())
           ? []
           : ['due_at', 'keyed_due_at'].map(
-              (name) => `tuning: column ${name} makes MySQL refuse an insert without available_at`,
+              (name) => `tuning: column ${name} makes MySQL reject an insert without available_at`,
             ),
       );
       await schemaOf().ensure();

@@ -13,8 +13,8 @@ import { tcpProxy } from './tcp-proxy.js';
 const fixture = usePostgres();
 const STEP_MS = 10_000;
 const LAST_CLAIM_MS = 5_000;
-const GOODBYE_MS = 1_000;
-const UNANSWERED_MS = 1_000;
+const CLOSE_MS = 1_000;
+const UNRESPONSIVE_AFTER_MS = 1_000;
 const CLAIM = 'with due';
 
 let clock: VirtualClock;
@@ -178,7 +178,7 @@ describe('where rows can not be settled', () => {
     const [row] = await store.fetchPending(1);
     isFull = true;
     void store.markDispatched(['a'], row?.claimToken);
-    await clock.advance(UNANSWERED_MS);
+    await clock.advance(UNRESPONSIVE_AFTER_MS);
     void store.fetchPending(1);
     // Asked on the same connection: had that been claimed on, it would be answered later.
     expect(await prepared()).toMatchObject({ claims: 1 });
@@ -222,7 +222,7 @@ describe('a pool that has moved to where the connection that listens has not', (
     expect(moved.taken(), 'claimed on the connection that listens').toEqual([]);
     expect(await store.markDispatched(['a'], row?.claimToken)).toEqual([]);
     expect(await record.next()).toEqual(['retrying']);
-    expect(record.errors).toMatchObject([{ message: expect.stringContaining('another server') }]);
+    expect(record.errors).toMatchObject([{ message: expect.stringContaining('different server') }]);
     moved.taken();
     expect(await store.fetchPending(10)).toEqual([]);
     expect(moved.taken()).toEqual([CLAIM]);
@@ -368,7 +368,7 @@ describe('the end of a subscription', () => {
     const stopped = stop();
     await clock.advance(LAST_CLAIM_MS);
     await lost;
-    await clock.advance(GOODBYE_MS);
+    await clock.advance(CLOSE_MS);
     await stopped;
   });
 });

@@ -1,11 +1,11 @@
 import { VirtualClock } from '@postcommit/store-memory';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
-  FRONT_EVERY_MS,
-  LATE_MS,
-  SLOW_IN_A_ROW,
-  SLOW_MS,
-  SLOW_TIMES,
+  FRONT_SEARCH_INTERVAL_MS,
+  LATE_COMMIT_MS,
+  MIN_SLOW_SEARCH_MS,
+  SLOW_SEARCH_FACTOR,
+  SLOW_SEARCHES_IN_A_ROW,
   UnkeyedClaims,
 } from '../src/claim/unkeyed-claims.js';
 import type { UnkeyedClaim } from '../src/dialect.js';
@@ -112,7 +112,7 @@ describe('while every batch is full', () => {
       if (asked[before]?.after === undefined) fronts.push(i * 100);
       await clock.advance(100);
     }
-    expect(fronts).toEqual([0, FRONT_EVERY_MS, 2 * FRONT_EVERY_MS]);
+    expect(fronts).toEqual([0, FRONT_SEARCH_INTERVAL_MS, 2 * FRONT_SEARCH_INTERVAL_MS]);
   });
 });
 
@@ -137,67 +137,70 @@ describe('while batches are not full', () => {
   beforeEach(() => claimRows(1));
 
   it('every search begins at a front that is quick', async () => {
-    frontMs = SLOW_MS - 1;
-    expect(await claimRows(3 * SLOW_IN_A_ROW)).toEqual(allOf(3 * SLOW_IN_A_ROW, true));
+    frontMs = MIN_SLOW_SEARCH_MS - 1;
+    expect(await claimRows(3 * SLOW_SEARCHES_IN_A_ROW)).toEqual(allOf(3 * SLOW_SEARCHES_IN_A_ROW, true));
   });
 
   it('a front that was slow some times in a row is searched once a second', async () => {
-    frontMs = SLOW_MS;
-    expect(await claimRows(SLOW_IN_A_ROW)).toEqual(allOf(SLOW_IN_A_ROW, true));
+    frontMs = MIN_SLOW_SEARCH_MS;
+    expect(await claimRows(SLOW_SEARCHES_IN_A_ROW)).toEqual(allOf(SLOW_SEARCHES_IN_A_ROW, true));
     const isFront = await claimRows(60);
     const fronts = isFront.flatMap((is, index) => (is ? [index] : []));
     expect(fronts).toEqual([19, 39, 59]);
   });
 
   it('the others begin a little before the last row, so that one which commits a little late is found', async () => {
-    frontMs = SLOW_MS;
-    await claimRows(SLOW_IN_A_ROW);
+    frontMs = MIN_SLOW_SEARCH_MS;
+    await claimRows(SLOW_SEARCHES_IN_A_ROW);
     answers = [[row(7, { available_at: 90_000 })]];
     await claim();
     await claim();
-    const microseconds = (90_000 - LATE_MS) * 1_000;
+    const microseconds = (90_000 - LATE_COMMIT_MS) * 1_000;
     expect(asked.at(-1)).toMatchObject({ after: { availableAt: String(microseconds), seq: '0' } });
     // It has to tell of rows with a key even where it finds nothing.
     expect(asked.at(-1)).toMatchObject({ isBacklog: false, mayRetake: false });
   });
 
   it('and keep their place while they find nothing', async () => {
-    frontMs = SLOW_MS;
-    await claimRows(SLOW_IN_A_ROW);
+    frontMs = MIN_SLOW_SEARCH_MS;
+    await claimRows(SLOW_SEARCHES_IN_A_ROW);
     answers = [[row(7, { available_at: 90_000 })]];
     for (let i = 0; i < 4; i++) await claim();
     const places = new Set(asked.slice(-3).map(({ after }) => after?.availableAt));
-    expect(places).toEqual(new Set([String((90_000 - LATE_MS) * 1_000)]));
+    expect(places).toEqual(new Set([String((90_000 - LATE_COMMIT_MS) * 1_000)]));
   });
 
   it('a front that has become quick is searched each time again', async () => {
-    frontMs = SLOW_MS;
-    await claimRows(SLOW_IN_A_ROW);
+    frontMs = MIN_SLOW_SEARCH_MS;
+    await claimRows(SLOW_SEARCHES_IN_A_ROW);
     frontMs = 0;
-    await clock.advance(FRONT_EVERY_MS);
+    await clock.advance(FRONT_SEARCH_INTERVAL_MS);
     expect(await claimRows(5)).toEqual(allOf(5, true));
   });
 
   it('a database that is far away is not slow, until it takes several times as long as it can', async () => {
     unkeyed = create();
-    frontMs = 5 * SLOW_MS;
-    expect(await claimRows(2 * SLOW_IN_A_ROW)).toEqual(allOf(2 * SLOW_IN_A_ROW, true));
-    frontMs *= SLOW_TIMES;
-    expect(await claimRows(SLOW_IN_A_ROW + 5)).toEqual([...allOf(SLOW_IN_A_ROW, true), ...allOf(5, false)]);
+    frontMs = 5 * MIN_SLOW_SEARCH_MS;
+    expect(await claimRows(2 * SLOW_SEARCHES_IN_A_ROW)).toEqual(allOf(2 * SLOW_SEARCHES_IN_A_ROW, true));
+    frontMs *= SLOW_SEARCH_FACTOR;
+    expect(await claimRows(SLOW_SEARCHES_IN_A_ROW + 5)).toEqual([
+      ...allOf(SLOW_SEARCHES_IN_A_ROW, true),
+      ...allOf(5, false),
+    ]);
   });
 
   it('slow ones that are not in a row mean nothing', async () => {
-    for (let i = 0; i < 3 * SLOW_IN_A_ROW; i++) {
-      frontMs = i % SLOW_IN_A_ROW === 0 ? 0 : SLOW_MS;
+    for (let i = 0; i < 3 * SLOW_SEARCHES_IN_A_ROW; i++) {
+      frontMs = i % SLOW_SEARCHES_IN_A_ROW === 0 ? 0 : MIN_SLOW_SEARCH_MS;
       expect(await claimRows(1)).toEqual([true]);
     }
   });
 
   it('nor do those that bring a full batch: their time may be that of its rows', async () => {
-    frontMs = SLOW_MS;
-    for (let i = 0; i < 2 * SLOW_IN_A_ROW; i++) {
+    frontMs = MIN_SLOW_SEARCH_MS;
+    for (let i = 0; i < 2 * SLOW_SEARCHES_IN_A_ROW; i++) {
       answers.push([row(i), row(i + 1)]);
-      await clock.advance(FRONT_EVERY_MS);
+      await clock.advance(FRONT_SEARCH_INTERVAL_MS);
       await claim();
     }
     // The last one of these goes on behind them first.
@@ -206,14 +209,14 @@ describe('while batches are not full', () => {
   });
 
   it('what a full batch lacks is looked for a little before its end where the front is slow', async () => {
-    frontMs = SLOW_MS;
-    await claimRows(SLOW_IN_A_ROW);
+    frontMs = MIN_SLOW_SEARCH_MS;
+    await claimRows(SLOW_SEARCHES_IN_A_ROW);
     answers = [[row(7, { available_at: 90_000 }), row(8, { available_at: 90_000 })], [], [row(6)]];
     await claim();
     expect(await claim()).toEqual(['m6']);
     expect(asked.slice(-2)).toMatchObject([
       { after: { availableAt: '90000000', seq: '8' }, isBacklog: true },
-      { after: { availableAt: String((90_000 - LATE_MS) * 1_000), seq: '0' }, isBacklog: false },
+      { after: { availableAt: String((90_000 - LATE_COMMIT_MS) * 1_000), seq: '0' }, isBacklog: false },
     ]);
   });
 });

@@ -22,24 +22,24 @@ import { SqlJobLock } from './sql-job-lock.js';
 import { SqlOutboxSchema } from './sql-outbox-schema.js';
 import { SqlProcessedMessages } from './sql-processed-messages.js';
 
-/** Where the tables are, and how to get there. */
+/** The outbox tables and how to run statements on them. */
 export interface SqlDatabase {
   // biome-ignore lint/suspicious/noExplicitAny: the transactions of every driver.
   readonly executor: SqlExecutor<any>;
   readonly table: SqlTableOptions;
-  /** Those of the store, where its claims may run on the connection that listens. */
+  /** The store's sessions, if its claims may run on the listener connection. */
   readonly claimSessions?: ClaimSessions;
 }
 
-/** How a module binds a token to what is made of its database: its own dependencies are its own affair. */
+/** Binds a token to a factory that takes the database; each store module resolves its own dependencies. */
 export type BindToDatabase = <T>(token: Token<T>, make: (database: SqlDatabase) => T) => Provider<T>;
 
-/** A store module's options that decide whether workers listen. */
+/** The options of a store module that determine whether workers listen. */
 export interface ListeningOptions extends Pick<SqlOutboxStoreOptions, 'wakeup' | 'clock'> {
   readonly listenClient?: (() => ListenClientLike) | undefined;
 }
 
-/** What a store module binds beside its store; `OutboxWakeup` only where there is a client that can listen. */
+/** Returns what a store module binds besides its store. Includes `OutboxWakeup` only if `listenClient` is set. */
 export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions = {}): Provider[] {
   const { wakeup = true, listenClient, clock } = options;
   const capabilities: Provider[] = [
@@ -64,11 +64,11 @@ function assertNotifies({ dialect = postgres }: SqlTableOptions): void {
   if (dialect.notify) return;
   throw new OutboxError(
     'INVALID_CONFIG',
-    `listenClient is for PostgreSQL: ${dialect.name} can't wake workers, which poll there; leave it out`,
+    `listenClient is for PostgreSQL: ${dialect.name} can't wake workers, they poll instead; leave it out`,
   );
 }
 
-/** A resource that stops before the connection that the store runs on, if it is contributed after that. */
+/** Flushes the wake-up at stop. Contribute it after the lifecycle of the store's connection, so that it stops first. */
 export function wakeupLifecycle(store: SqlOutboxStore<never>): Lifecycle {
   return {
     name: 'outbox wake-up',

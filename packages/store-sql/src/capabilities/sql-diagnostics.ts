@@ -5,7 +5,7 @@ import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
 import { TableName } from '../table-name.js';
 
-/** Looks for what slows the outbox down from outside: transactions that stay open, and a lock that others hold. */
+/** Finds outside causes that slow the outbox down: long-running transactions, and a lock that others hold. */
 export class SqlDiagnostics extends OutboxDiagnostics {
   readonly #executor: SqlExecutor<never>;
   readonly #dialect: SqlDialect;

@@ -5,7 +5,7 @@ import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor, SqlWork } from '../sql-statement.js';
 import { TableName } from '../table-name.js';
 
-/** A row per lock, taken and kept by the database's clock. The token is the fence: who lost a lock can't take it back. */
+/** Stores one row per lock, timed by the database's clock. The token fences: a former holder can't renew a lost lock. */
 export class SqlJobLock extends JobLock {
   readonly #executor: SqlExecutor<never>;
   readonly #statements: LockStatements;

@@ -3,15 +3,15 @@ import type { Comparison, Difference, ForeignTable, SchemaStatements, SqlTableOp
 import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor, SqlSteps } from '../sql-statement.js';
 import { TableName } from '../table-name.js';
-import { FOREIGN_CURE } from './table-origin.js';
+import { FOREIGN_TABLE_FIX } from './table-origin.js';
 
-/** More than it takes: what a round fixes may reveal what else is to fix. */
+/** More than needed: the fixes of one round may reveal further differences. */
 const MAX_ROUNDS = 5;
 
 /**
- * The outbox's tables on a SQL database. What `ensure` does is what `check` finds: each difference carries the
- * statements that fix it, so a new table and one of an older version take the same way. A table that is not ours is
- * left alone until somebody adopts it.
+ * Owns the outbox tables in a SQL database; your ORM does not. `ensure` fixes exactly what `check` finds: each difference
+ * carries the statements that fix it, so creating and upgrading tables is the same code. A table that is not ours stays
+ * untouched until it is adopted.
  */
 export class SqlOutboxSchema extends OutboxSchema {
   readonly #executor: SqlExecutor<never>;
@@ -30,7 +30,7 @@ export class SqlOutboxSchema extends OutboxSchema {
   }
 
   async ensure(): Promise<void> {
-    await this.#executor(() => this.#inTurn(() => this.#fix()));
+    await this.#executor(() => this.#locked(() => this.#fix()));
   }
 
   async check(): Promise<SchemaProblem[]> {
@@ -47,7 +47,7 @@ export class SqlOutboxSchema extends OutboxSchema {
   }
 
   override async adopt(): Promise<void> {
-    await this.#executor(() => this.#inTurn(() => this.#adopt()));
+    await this.#executor(() => this.#locked(() => this.#adopt()));
   }
 
   async #compare(): Promise<Comparison> {
@@ -61,7 +61,7 @@ export class SqlOutboxSchema extends OutboxSchema {
     return found;
   }
 
-  /** Only where it can be adopted: otherwise it need not even be a table. */
+  /** Counts only if it can be adopted: otherwise it may not even be a table. */
   async #countRows({ obstacles }: ForeignTable): Promise<number> {
     if (obstacles.length > 0) return 0;
     const [record] = await this.#executor({
@@ -71,8 +71,8 @@ export class SqlOutboxSchema extends OutboxSchema {
     return Number(record?.total ?? 0);
   }
 
-  /** After the lock: doing another instance's work again could convert a time twice. */
-  *#inTurn(work: () => SqlSteps): SqlSteps {
+  /** Runs under the lock: repeating another instance's work could convert a timestamp twice. */
+  *#locked(work: () => SqlSteps): SqlSteps {
     const { lock, unlock } = this.#statements;
     yield lock(this.#table);
     try {
@@ -85,13 +85,13 @@ export class SqlOutboxSchema extends OutboxSchema {
   *#fix(): SqlSteps {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { foreign, differences } = yield* this.#statements.compare(this.#table);
-      if (foreign) throw new OutboxError('FOREIGN_TABLE', `${foreign.problem}: ${FOREIGN_CURE}`);
+      if (foreign) throw new OutboxError('FOREIGN_TABLE', `${foreign.problem}: ${FOREIGN_TABLE_FIX}`);
       const fixable = differences.filter(({ isByHand }) => !isByHand);
-      if (fixable.length === 0) return this.#refuse(differences);
+      if (fixable.length === 0) return this.#assertUpToDate(differences);
       for (const { statements } of fixable) yield* run(statements);
     }
     const { differences } = yield* this.#statements.compare(this.#table);
-    return this.#refuse(differences);
+    return this.#assertUpToDate(differences);
   }
 
   *#adopt(): SqlSteps {
@@ -104,13 +104,13 @@ export class SqlOutboxSchema extends OutboxSchema {
     try {
       yield* run(adoption);
     } finally {
-      // Only where statements still run after a failure: PostgreSQL has none to restore.
+      // PostgreSQL, where no statement runs after a failure, has nothing to restore.
       yield* run(restore);
     }
     return yield* this.#fix();
   }
 
-  #refuse(differences: readonly Difference[]): never[] {
+  #assertUpToDate(differences: readonly Difference[]): never[] {
     const left = differences.filter(({ level }) => level === 'required');
     if (left.length === 0) return [];
     const list = left.map(({ problem }) => problem).join('; ');
@@ -131,7 +131,7 @@ function toProblem({ level, problem, statements }: Difference): SchemaProblem {
 }
 
 function foreignProblem({ problem }: ForeignTable): SchemaProblem {
-  return { level: 'required', code: 'FOREIGN_TABLE', problem, fix: `-- ${FOREIGN_CURE}` };
+  return { level: 'required', code: 'FOREIGN_TABLE', problem, fix: `-- ${FOREIGN_TABLE_FIX}` };
 }
 
 function joined(statements: readonly string[]): string {

@@ -6,8 +6,8 @@ import { inPages } from '../store/in-pages.js';
 import { TableName } from '../table-name.js';
 
 /**
- * Remembers what was processed, in the consumer's own transaction. Of two consumers at once the second waits for
- * the first: if that commits, it skips; if that rolls back, it runs.
+ * Records processed messages in the consumer's own transaction. If two consumers process the same message at once, the
+ * second waits for the first: it skips if the first commits, and runs if the first rolls back.
  */
 export class SqlProcessedMessages<Tx> extends ProcessedMessages<Tx> {
   readonly #executor: SqlExecutor<Tx>;

@@ -1,9 +1,9 @@
 import type { Difference, ForeignTable } from '../dialect.js';
 
-/** The first words of the mark that our tables carry. */
+/** The start of the comment that marks our tables. */
 export const MARK = 'Postcommit outbox';
 
-/** The columns of the Prisma model in document 002, the outbox that was there before this one. */
+/** The columns of the Prisma model in document 002, the predecessor of this outbox. */
 export const DOCUMENT_COLUMNS: readonly string[] = [
   'id',
   'topic',
@@ -17,7 +17,7 @@ export const DOCUMENT_COLUMNS: readonly string[] = [
   'last_error',
 ];
 
-/** The columns of version 1 of our table. Never changed: a table that has them all can only be one of ours. */
+/** The columns of version 1 of our table. This list never changes: only our tables have all of them. */
 const FIRST_COLUMNS: readonly string[] = [
   ...DOCUMENT_COLUMNS,
   'key',
@@ -32,7 +32,7 @@ const FIRST_COLUMNS: readonly string[] = [
   'seq',
 ];
 
-/** The columns of the tables beside the outbox. */
+/** The columns of the side tables. */
 export const SIDE_COLUMNS: Readonly<Record<'_locks' | '_processed', readonly string[]>> = {
   _locks: ['name', 'token', 'locked_until'],
   _processed: ['consumer', 'row_id', 'processed_at'],
@@ -40,8 +40,8 @@ export const SIDE_COLUMNS: Readonly<Record<'_locks' | '_processed', readonly str
 
 export const SIDE_TABLES = ['_locks', '_processed'] as const;
 
-/** What to do about a table that is not ours. */
-export const FOREIGN_CURE =
+/** How to fix a name clash with a table that is not ours. */
+export const FOREIGN_TABLE_FIX =
   "set another table name ('table' of the store's options), or run 'outbox:migrate --adopt', which shows what it would do and asks first";
 
 export function isMarked(comment: unknown): boolean {
@@ -52,7 +52,7 @@ export function hasFirstColumns(names: readonly string[]): boolean {
   return FIRST_COLUMNS.every((name) => names.includes(name));
 }
 
-/** These columns and no others. */
+/** Whether the names are exactly the expected ones, in any order. */
 export function hasExactly(names: readonly string[], expected: readonly string[]): boolean {
   return names.length === expected.length && expected.every((name) => names.includes(name));
 }
@@ -61,7 +61,7 @@ export function notOurs(table: string): string {
   return `${table} is not a table of Postcommit`;
 }
 
-/** A table beside the outbox that is not ours: it is never adopted, since nothing in it would be kept. */
+/** Side tables that are not ours are never adopted, since nothing in them would be kept. */
 export function foreignSideTables(tables: readonly string[]): ForeignTable {
   const problem = notOurs(tables.join(' and '));
   return {
@@ -71,16 +71,16 @@ export function foreignSideTables(tables: readonly string[]): ForeignTable {
   };
 }
 
-/** A column that the outbox does not know and that every insert must fill. */
-export function mustBeFilled(column: string, cure: string): string {
-  return `column ${column} must be filled by every insert, and the outbox does not know it: ${cure}`;
+/** Describes an unknown column that every insert must fill. */
+export function mustBeFilled(column: string, fix: string): string {
+  return `column ${column} must be filled by every insert, and the outbox does not know it: ${fix}`;
 }
 
 export function statementsOf(differences: readonly Difference[]): string[] {
   return differences.flatMap(({ statements }) => statements);
 }
 
-/** What a person has to decide before a table can be adopted. */
+/** The problems that a person must fix before the table can be adopted. */
 export function byHandIn(differences: readonly Difference[]): string[] {
   return differences.filter(({ isByHand }) => isByHand).map(({ problem }) => problem);
 }

@@ -1,39 +1,39 @@
 import { nameToken } from '@postcommit/core';
 import type { SqlRecord, SqlStatement } from '../sql-statement.js';
 
-/** A session of its own on the server: it may keep what a pool must not, prepared statements for one. */
+/** A dedicated database session. It can hold state that a pooled one must not, e.g. prepared statements. */
 export interface ClaimSession {
-  /** Undefined when it is busy or has ended: nothing was sent then. */
+  /** Returns undefined, and sends nothing, when the session is busy or has ended. */
   claim(statement: SqlStatement): Promise<SqlRecord[]> | undefined;
-  /** Nothing of a claim was found when it was settled: whatever this session sees has to be proven anew. */
-  doubt(): void;
+  /** Called when a settle matched no row of a claim: the session may see a different database than the pool. */
+  invalidate(): void;
 }
 
-/** The sessions that a store may claim in, while they last. A store module binds one for its store and its wake-up. */
+/** The sessions a store may claim in, while they last. A store module binds one instance for its store and its wake-up. */
 export class ClaimSessions {
   static {
     nameToken(this, '@postcommit/store-sql/ClaimSessions');
   }
 
-  readonly #lent = new Set<ClaimSession>();
+  readonly #sessions = new Set<ClaimSession>();
 
-  /** The returned function takes it back. */
-  lend(session: ClaimSession): () => void {
-    this.#lent.add(session);
-    return () => this.#lent.delete(session);
+  /** Returns a function that removes the session again. */
+  add(session: ClaimSession): () => void {
+    this.#sessions.add(session);
+    return () => this.#sessions.delete(session);
   }
 
-  /** In the first session that is free. */
+  /** Claims in the first free session; returns undefined when none is free. */
   claim(statement: SqlStatement): Promise<SqlRecord[]> | undefined {
-    for (const session of this.#lent) {
+    for (const session of this.#sessions) {
       const claiming = session.claim(statement);
       if (claiming) return claiming;
     }
     return undefined;
   }
 
-  /** After a failover, say, a pool may speak to another server than a session that was opened before. */
-  doubt(): void {
-    for (const session of this.#lent) session.doubt();
+  /** After a failover, for example, the pool may be on a different server than a session opened before it. */
+  invalidate(): void {
+    for (const session of this.#sessions) session.invalidate();
   }
 }

@@ -1,16 +1,16 @@
 import type { KeyedClaim } from '../dialect.js';
 import type { SqlRecord } from '../sql-statement.js';
 
-/** Keys that a batch is spread over, if there are so many: what can be published side by side. */
+/** Spread a batch over at least this many keys, if there are that many, so that they can be published in parallel. */
 export const MIN_KEYS = 50;
 
-/** Rows that a claim takes of each key, at the most. */
+/** Returns the maximum number of rows a claim takes from each key. */
 export function shareOf({ limit, perKey }: KeyedClaim, keys: number): number {
   const even = Math.floor(limit / Math.max(keys, 1));
   return Math.max(1, Math.min(perKey, Math.max(Math.floor(limit / MIN_KEYS), even)));
 }
 
-/** What a claim has to tell of the window that it looked at, whose `available_at` is in microseconds. */
+/** Describes the window of rows that a claim examined. Its `available_at` is in microseconds. */
 export function windowSeen(window: readonly SqlRecord[]): SqlRecord {
   const last = window.at(-1);
   return {

@@ -1,49 +1,50 @@
 import type { Claim, DuePlace, KeyedClaim } from '../dialect.js';
 import type { SqlRecord } from '../sql-statement.js';
 
-/** Due rows looked at for each row wanted, and at the least. */
+/** Due rows examined per row wanted, and the minimum per claim. */
 const WINDOW_FACTOR = 2;
 const MIN_WINDOW = 500;
-/** Windows looked at in one claim when all before were blocked. */
+/** Maximum windows examined in one claim while every key found is blocked. */
 const MAX_WINDOWS = 8;
-/** Turns passed over, while rows without a key fill the batches, after one that brought much, little or nothing. */
-const PAUSE = 1;
-const PAUSE_AFTER_LITTLE = 3;
-const MAX_PAUSE_IN_VAIN = 16;
-/** Less than this part of what was asked for is little: one hot key, for example. */
-const LITTLE = 0.25;
-/** The part of a batch that one key may take while rows without a key wait. */
+/** Turns to skip after a productive, a poor and a fruitless keyed claim, while rows without a key fill the batches. */
+const SKIP = 1;
+const SKIP_AFTER_POOR = 3;
+const MAX_SKIP_AFTER_NONE = 16;
+/** A claim that fills less than this fraction of its limit is poor, e.g. when there is one hot key. */
+const POOR = 0.25;
+/** The fraction of a batch that one key may take while rows without a key wait. */
 const KEY_SHARE = 0.1;
 
-type Look = Omit<KeyedClaim, 'lockWaitMs'>;
+type Search = Omit<KeyedClaim, 'lockWaitMs'>;
 
 /**
- * When and where to look for rows with a key. A window full of blocked keys must not hide what is behind it: the
- * next look goes on where the last one ended, and begins anew at the end.
+ * Decides when and where to search for rows with a key. A window full of blocked keys must not hide the rows behind it:
+ * each search continues where the last one ended, and starts over at the end.
  */
 export class KeyedClaims {
-  readonly #run: (claim: Look) => Promise<SqlRecord[] | undefined>;
+  readonly #run: (claim: Search) => Promise<SqlRecord[] | undefined>;
   #after: DuePlace | undefined;
-  /** Turns to pass over until the next one, and after how many the last one came. */
-  #wait = 0;
-  #pause = PAUSE;
-  /** What the last claim of unkeyed rows saw. Where no row has a key, nothing here is ever run. */
+  /** Turns left to skip before the next keyed claim. */
+  #turnsToSkip = 0;
+  /** Turns to skip after each keyed claim. */
+  #skip = SKIP;
+  /** Set from the last claim of unkeyed rows. If no row has a key, no keyed claim ever runs. */
   areDue = false;
   shareWithUnkeyed = false;
 
-  /** `run` returns undefined where the lock of keyed claims is out of reach. */
-  constructor(run: (claim: Look) => Promise<SqlRecord[] | undefined>) {
+  /** `run` returns undefined when it can't get the lock of keyed claims. */
+  constructor(run: (claim: Search) => Promise<SqlRecord[] | undefined>) {
     this.#run = run;
   }
 
-  /** Every other time while there are some; more seldom while rows without a key fill the batches and few keys are free. */
-  isTheirTurn(): boolean {
+  /** Uses up a turn. True every other time; less often while rows without a key fill the batches and few keys are free. */
+  takeTurn(): boolean {
     if (!this.areDue) return false;
-    if (this.#wait > 0) {
-      this.#wait -= 1;
+    if (this.#turnsToSkip > 0) {
+      this.#turnsToSkip -= 1;
       return false;
     }
-    this.#wait = this.#pause;
+    this.#turnsToSkip = this.#skip;
     return true;
   }
 
@@ -51,21 +52,21 @@ export class KeyedClaims {
     const limit = this.shareWithUnkeyed ? Math.ceil(claim.limit / 2) : claim.limit;
     const perKey = this.shareWithUnkeyed ? Math.ceil(claim.limit * KEY_SHARE) : claim.limit;
     const window = Math.max(MIN_WINDOW, limit * WINDOW_FACTOR);
-    const claimed = await this.#look(
+    const claimed = await this.#search(
       { ...claim, limit, perKey, window },
       this.shareWithUnkeyed ? 1 : MAX_WINDOWS,
     );
-    this.#pause = this.shareWithUnkeyed ? this.#pauseAfter(claimed.length / limit) : PAUSE;
+    this.#skip = this.shareWithUnkeyed ? this.#skipAfter(claimed.length / limit) : SKIP;
     return claimed;
   }
 
-  #pauseAfter(part: number): number {
-    if (part === 0) return Math.min(this.#pause * 2, MAX_PAUSE_IN_VAIN);
-    return part < LITTLE ? PAUSE_AFTER_LITTLE : PAUSE;
+  #skipAfter(fraction: number): number {
+    if (fraction === 0) return Math.min(this.#skip * 2, MAX_SKIP_AFTER_NONE);
+    return fraction < POOR ? SKIP_AFTER_POOR : SKIP;
   }
 
-  async #look(claim: Omit<Look, 'after'>, windows: number): Promise<SqlRecord[]> {
-    for (let look = 0; look < windows; look++) {
+  async #search(claim: Omit<Search, 'after'>, windows: number): Promise<SqlRecord[]> {
+    for (let searched = 0; searched < windows; searched++) {
       const records = await this.#run({ ...claim, after: this.#after });
       if (!records) return [];
       const claimed = records.filter(({ id }) => id !== null);

@@ -3,16 +3,16 @@ import { type KeyedClaim, type KeyedLockStatements, KeyedLockTimeout } from '../
 import type { SqlRecord, SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 
-/** How long a claim waits for other keyed claims, and, once that was in vain, each time it tries again. */
+/** How long a claim waits for the lock, and how long each retry waits once that has failed. */
 const WAIT_MS = 1_000;
 const RETRY_WAIT_MS = 50;
-/** Between two tries. */
+/** Between two retries. */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 2_000;
-/** A claimer of ours that stalls is cut off before that. */
+/** The server cuts off a stalled claimer of ours before this. */
 export const STALLED_MS = 5_000;
-/** After so long it is no accident: not where the same session is met at every try, nor where nobody knows whose it is. */
-const ALWAYS_MET_MS = 30_000;
+/** After this long it is not a coincidence that every retry meets the same session, or one that can't be identified. */
+const PERSISTENT_MS = 30_000;
 
 export interface KeyedLockOptions {
   readonly run: (claim: KeyedClaim) => Promise<SqlRecord[]>;
@@ -24,24 +24,24 @@ export interface KeyedLockOptions {
 }
 
 /**
- * Bounds the wait for the lock that keyed claims take turns by: on some databases anybody who can connect can hold it.
- * Meanwhile rows with a key wait, and others go on.
+ * Bounds the wait for the lock that serializes keyed claims: on some databases, anyone who can connect can hold it.
+ * While it is held, rows with a key wait and rows without one continue.
  */
 export class KeyedLock {
   readonly #options: KeyedLockOptions;
-  /** Undefined: the last claim got the lock. */
+  /** Undefined when the last claim got the lock. */
   #pauseMs: number | undefined;
   #retryAtMs = Number.NEGATIVE_INFINITY;
-  /** Since when the lock is out of reach, and since when each holder was met at every try. */
-  #heldUpSinceMs = 0;
-  #metSinceMs = new Map<unknown, number>();
+  /** Since when the lock has been unavailable, and since when each holder has been seen at every retry. */
+  #blockedSinceMs = 0;
+  #seenSinceMs = new Map<unknown, number>();
   #isReported = false;
 
   constructor(options: KeyedLockOptions) {
     this.#options = options;
   }
 
-  /** Undefined: the lock is out of reach. */
+  /** Returns undefined when the lock is unavailable. */
   async claim(claim: Omit<KeyedClaim, 'lockWaitMs'>): Promise<SqlRecord[] | undefined> {
     if (this.#now() < this.#retryAtMs) return undefined;
     const lockWaitMs = this.#pauseMs === undefined ? WAIT_MS : RETRY_WAIT_MS;
@@ -51,12 +51,12 @@ export class KeyedLock {
       return records;
     } catch (error) {
       if (!(error instanceof KeyedLockTimeout)) throw error;
-      await this.#heldUp(error);
+      await this.#onTimeout(error);
       return undefined;
     }
   }
 
-  async #heldUp(cause: KeyedLockTimeout): Promise<void> {
+  async #onTimeout(cause: KeyedLockTimeout): Promise<void> {
     if (this.#pauseMs === undefined) this.#beginEpisode();
     this.#pauseMs = Math.min(2 * (this.#pauseMs ?? FIRST_PAUSE_MS / 2), MAX_PAUSE_MS);
     this.#retryAtMs = this.#now() + this.#pauseMs;
@@ -64,15 +64,15 @@ export class KeyedLock {
   }
 
   #beginEpisode(): void {
-    this.#heldUpSinceMs = this.#now();
-    this.#metSinceMs = new Map();
+    this.#blockedSinceMs = this.#now();
+    this.#seenSinceMs = new Map();
     this.#isReported = false;
   }
 
   async #reportStuck(cause: KeyedLockTimeout): Promise<void> {
     const { table, statements, report } = this.#options;
     const stuck = statements && (await this.#stuckHolders(statements));
-    if (stuck ? stuck.length === 0 : this.#now() - this.#heldUpSinceMs < ALWAYS_MET_MS) return;
+    if (stuck ? stuck.length === 0 : this.#now() - this.#blockedSinceMs < PERSISTENT_MS) return;
     this.#isReported = true;
     const details = stuck?.map((holder) => statements?.problemOf(holder, table)) ?? [];
     report(
@@ -84,15 +84,15 @@ export class KeyedLock {
     );
   }
 
-  /** Those that no short claim explains: claimers take turns, so one of them is met again and again by chance only. */
+  /** Holders that short claims don't explain: claimers take turns, so seeing the same one every time is unlikely. */
   async #stuckHolders({ holders }: KeyedLockStatements): Promise<SqlRecord[]> {
     const found = await this.#options.ask(holders(this.#options.table)).catch(() => []);
     const now = this.#now();
-    const met = new Map(found.map(({ holder }) => [holder, this.#metSinceMs.get(holder) ?? now]));
-    this.#metSinceMs = met;
+    const seen = new Map(found.map(({ holder }) => [holder, this.#seenSinceMs.get(holder) ?? now]));
+    this.#seenSinceMs = seen;
     return found.filter((each) => {
-      const metMs = now - (met.get(each.holder) ?? now);
-      return metMs >= (isYoung(each) ? ALWAYS_MET_MS : STALLED_MS);
+      const seenMs = now - (seen.get(each.holder) ?? now);
+      return seenMs >= (isYoung(each) ? PERSISTENT_MS : STALLED_MS);
     });
   }
 
@@ -101,7 +101,7 @@ export class KeyedLock {
   }
 }
 
-/** Whether a holder's transaction is no older than one of ours may be. Unknown counts as no. */
+/** Whether a holder's transaction is young enough to be one of ours. False if its age is unknown. */
 export function isYoung({ held_ms }: SqlRecord): boolean {
   return held_ms !== null && Number(held_ms) < STALLED_MS;
 }
@@ -110,7 +110,7 @@ function blockedError(table: TableName, details: readonly string[], cause: unkno
   const who = details.length === 0 ? '' : `: ${details.join('. ')}`;
   return new OutboxError(
     'KEYED_CLAIMS_BLOCKED',
-    `rows of ${table} with a key wait for the lock of keyed claims, rows without one go on${who}`,
+    `rows of ${table} with a key wait for the lock of keyed claims, rows without one continue${who}`,
     { cause },
   );
 }

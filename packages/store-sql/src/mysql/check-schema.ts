@@ -49,7 +49,7 @@ function comparison(table: TableName, catalog: Catalog): Comparison {
   return { differences: [...markDifference(table, own), ...changes, ...others] };
 }
 
-/** First: an upgrade that is cut short must leave a table that is known as ours. */
+/** Runs first, so that an interrupted upgrade leaves a table that is recognized as ours. */
 function markDifference(table: TableName, { comment }: SqlRecord): Difference[] {
   if (comment === schemaTitle()) return [];
   const problem = `comment of table ${table}, which marks the version, is not '${schemaTitle()}'`;
@@ -79,7 +79,7 @@ function otherDifferences(table: TableName, { tables, indexes, constraints }: Ca
   ];
 }
 
-/** Named by us: the catalog's own names come in capitals here and in small letters there. */
+/** Aliased, since servers differ in the case of the catalog's column names. */
 function describeTables(table: TableName): SqlStatement {
   return {
     text: `
@@ -148,12 +148,12 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
   if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
   const problem = columnProblem(spec, column);
   const modify = `alter table ${table} modify ${columnDefinition(spec)}`;
-  if (problem === undefined) return refusesDefault(spec, column) ? [tuning(refusal(spec), [modify])] : [];
+  if (problem === undefined) return rejectsDefault(spec, column) ? [tuning(rejection(spec), [modify])] : [];
   const isZoned = String(column.type).startsWith('timestamp');
   return [required(`column ${spec.name} ${problem}`, isZoned ? inUtc(modify) : [modify])];
 }
 
-/** A TIMESTAMP is converted as the session sees it. */
+/** A TIMESTAMP is converted in the session's time zone. */
 function inUtc(statement: string): string[] {
   return ["set time_zone = '+00:00'", statement, 'set time_zone = default'];
 }
@@ -162,7 +162,7 @@ function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined 
   const type = bareType(String(column.type));
   if (type !== spec.type) return `is ${type}, not ${spec.type}`;
   if (spec.isExact && !EXACT_COLLATIONS.includes(String(column.collation))) {
-    return `is compared by ${String(column.collation)}, which takes different texts for the same`;
+    return `is compared by ${String(column.collation)}, which treats different texts as equal`;
   }
   if (spec.generated && !/generated/i.test(String(column.extra))) return 'is not generated';
   if (spec.notNull && column.nullable === 'YES') return 'may be null';
@@ -170,22 +170,22 @@ function columnProblem(spec: ColumnSpec, column: SqlRecord): string | undefined 
   return undefined;
 }
 
-/** As version 1 was first made: harmless on MariaDB, which evaluates all defaults first. */
-function refusesDefault(spec: ColumnSpec, column: SqlRecord): boolean {
+/** The original form of version 1. Harmless on MariaDB, which evaluates all defaults first. */
+function rejectsDefault(spec: ColumnSpec, column: SqlRecord): boolean {
   const isDueTime = spec.generated?.includes(DUE_TIME) ?? false;
   return isDueTime && Number(column.on_mariadb) === 0 && !/greatest/i.test(String(column.expression));
 }
 
-function refusal({ name }: ColumnSpec): string {
-  return `column ${name} makes MySQL refuse an insert without available_at`;
+function rejection({ name }: ColumnSpec): string {
+  return `column ${name} makes MySQL reject an insert without available_at`;
 }
 
-/** Whole numbers come with a display width from one server and without from the other. */
+/** Some servers report integers with a display width, others without. */
 function bareType(type: string): string {
   return type.toLowerCase().replace(/^(int|bigint)\(\d+\)/, '$1');
 }
 
-/** Filled before it is not null any more. */
+/** Backfills before setting NOT NULL. */
 function addColumn(table: TableName, spec: ColumnSpec): string[] {
   const add = `alter table ${table} add column ${columnDefinition(spec)}`;
   if (spec.backfill === undefined) return [add];
@@ -197,7 +197,7 @@ function addColumn(table: TableName, spec: ColumnSpec): string[] {
   ];
 }
 
-/** The server gives rows that are there already their numbers in the order of the old primary key. */
+/** The server numbers existing rows in the order of the old primary key. */
 function seqDifference(
   table: TableName,
   columns: readonly SqlRecord[],
@@ -213,9 +213,7 @@ function seqDifference(
     'add primary key (`seq`)',
   ];
   return [
-    required('column seq is not a primary key that counts by itself', [
-      `alter table ${table} ${steps.join(', ')}`,
-    ]),
+    required('column seq is not an auto-increment primary key', [`alter table ${table} ${steps.join(', ')}`]),
   ];
 }
 

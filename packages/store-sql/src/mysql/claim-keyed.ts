@@ -6,15 +6,15 @@ import { aloneIfOrphaned, isTrue, lockRows, setClaim, withFirst } from './claim.
 import { byIndex, epochMicroseconds, fromEpochMicroseconds, inOrder, list, NOW } from './columns.js';
 import { isLockTimeout } from './faults.js';
 
-/** Keys that are looked up in one statement. */
-const KEYS_PER_LOOK = 100;
-/** Among the locks of jobs. */
+/** Keys looked up per statement. */
+const KEYS_PER_QUERY = 100;
+/** A row in the table of job locks. */
 const LOCK_NAME = 'postcommit: keyed claims';
 
 /**
- * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim: that is a rule
- * about other rows than the ones we lock, so it must be read after every earlier keyed claim has committed. Hence a
- * row that all of them lock first; in READ COMMITTED each statement after it sees what was committed before.
+ * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim. This rule depends on
+ * rows that we don't lock, so it must be evaluated after every earlier keyed claim has committed. Hence all keyed claims
+ * lock one row first; in READ COMMITTED, each later statement sees what was committed before.
  */
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
@@ -28,7 +28,7 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
   };
 }
 
-/** Who may lock the row has a grant on the table; even so nobody waits for it without a bound. */
+/** Only roles with a grant on the table can lock the row; even so, the wait is bounded. */
 function* lockKeyedClaims(table: TableName, waitMs: number): SqlSteps {
   try {
     const isLocked = yield lockRow(table, waitMs);
@@ -38,7 +38,7 @@ function* lockKeyedClaims(table: TableName, waitMs: number): SqlSteps {
   }
 }
 
-/** MySQL knows no bound but that of the server, 50 s by default; MariaDB reads the comment. */
+/** MySQL has only the server's bound, 50 s by default; MariaDB reads the comment. */
 function lockRow(table: TableName, waitMs: number): SqlStatement {
   const wait = waitMs < 1_000 ? 'nowait' : `/*M! wait ${Math.round(waitMs / 1_000)} */`;
   return {
@@ -47,7 +47,7 @@ function lockRow(table: TableName, waitMs: number): SqlStatement {
   };
 }
 
-/** Only the first time. It locks the row, too, and so does whoever comes second. */
+/** Inserts the row the first time. This locks it too, and so does a concurrent second insert. */
 function makeLock(table: TableName): SqlStatement {
   return {
     text: `
@@ -73,8 +73,8 @@ function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatemen
 }
 
 /**
- * Of each free key its oldest rows, as far as they are due without a gap. Rows that somebody else has locked (an
- * operator who requeues, a late settle) are passed over, and with them all rows of their key behind them.
+ * Locks the oldest rows of each free key, up to the first that is not due. Rows locked by someone else (an operator who
+ * requeues, a late settle) are skipped, and with them all later rows of their key.
  */
 function* lockFreeKeys(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps {
   const keys = [...new Set(window.map(({ key }) => String(key)))];
@@ -87,7 +87,7 @@ function* lockFreeKeys(table: TableName, claim: KeyedClaim, window: readonly Sql
   return aloneIfOrphaned(unbroken(prefixes, locked));
 }
 
-/** `claimed_key` repeats the key on claimed rows only: live claims are found without reading the key's backlog. */
+/** `claimed_key` repeats the key on claimed rows only, so live claims are found without reading the key's backlog. */
 function busyKeys(table: TableName, keys: readonly string[]): SqlStatement {
   return {
     text: `
@@ -98,18 +98,18 @@ function busyKeys(table: TableName, keys: readonly string[]): SqlStatement {
   };
 }
 
-/** Key by key, in the order in which they fell due, until there are enough. */
+/** Takes key by key, in due order, until there are enough rows. */
 function* duePrefixes(table: TableName, claim: KeyedClaim, keys: readonly string[], share: number): SqlSteps {
   const prefixes: SqlRecord[] = [];
-  for (let start = 0; start < keys.length && prefixes.length < claim.limit; start += KEYS_PER_LOOK) {
-    const looked = keys.slice(start, start + KEYS_PER_LOOK);
+  for (let start = 0; start < keys.length && prefixes.length < claim.limit; start += KEYS_PER_QUERY) {
+    const looked = keys.slice(start, start + KEYS_PER_QUERY);
     const byKey = groupedByKey(yield oldestRows(table, looked, share));
     for (const key of looked) prefixes.push(...claimablePrefix(byKey.get(key) ?? [], claim.mayRetake));
   }
   return prefixes.slice(0, claim.limit);
 }
 
-/** A limit for each key: this costs what it gives, however many rows wait behind them. */
+/** With a limit per key, the cost depends on the rows returned, not on how many wait behind them. */
 function oldestRows(table: TableName, keys: readonly string[], share: number): SqlStatement {
   const oldest = `
       (select \`key\`, seq + 0e0 as seq, available_at <= ${NOW} as is_due, claimed_until is not null as orphaned
@@ -131,7 +131,7 @@ function groupedByKey(rows: readonly SqlRecord[]): Map<string, SqlRecord[]> {
   return byKey;
 }
 
-/** Up to the first row that is not due. One with an expired claim can only be the first. */
+/** Takes rows up to the first that is not due. Only the first can have an expired claim. */
 function claimablePrefix(rows: readonly SqlRecord[], mayRetake: boolean): readonly SqlRecord[] {
   const end = rows.findIndex(
     ({ is_due, orphaned }, position) => !isTrue(is_due) || (isTrue(orphaned) && (position > 0 || !mayRetake)),

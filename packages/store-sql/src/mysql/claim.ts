@@ -17,16 +17,16 @@ import {
   seqsOf,
 } from './columns.js';
 
-/** Pages of due rows that others are just claiming: past these, the rest waits for the next look. */
+/** Maximum pages searched while others claim the same rows; the rest waits for the next claim. */
 const MAX_PAGES = 8;
 
 /**
- * Claims the oldest due rows without a key. They are found without a lock and locked by their primary key alone: a
- * search that locks would keep, in the index, the place of every row that it passes by, claimed ones too. Whoever
- * settles those would wait for us, and may hold what we are about to look at: the server calls that a deadlock, SKIP
- * LOCKED or not. Rows that another dispatcher was quicker to lock are made up for from the next page.
+ * Claims the oldest due rows without a key. Finds them without locks, then locks them by primary key only. A locking
+ * search would also lock the index entry of every row that it passes, including claimed ones. A settle of those rows
+ * would wait for us while it may hold rows that we are about to read: a deadlock, even with SKIP LOCKED. Rows that
+ * another dispatcher locks first are replaced from the next page.
  *
- * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along.
+ * A row whose claim expired may have crashed its owner, so it is claimed alone and can't take other rows down with it.
  */
 export function claimUnkeyed(table: TableName, claim: UnkeyedClaim): () => SqlSteps {
   return function* () {
@@ -55,7 +55,7 @@ function duePage(table: TableName, claim: Claim, limit: number, after: DuePlace 
   const isBehind = after ? ` and due_at >= ${start} and (due_at > ${start} or seq > ?)` : '';
   return {
     text: `
-      select seq + 0e0 as seq, ${epochMicroseconds('due_at')} as due_at, (${FIRST_KEYED(table)}) as keyed_due
+      select seq + 0e0 as seq, ${epochMicroseconds('due_at')} as due_at, (${isFirstKeyedDue(table)}) as keyed_due
       from ${byIndex(table, '_due')}
       where due_at <= ${NOW} and (${isFree(claim)})${isBehind}
       order by ${inOrder(table, 'due_at', 'seq')}
@@ -69,7 +69,7 @@ function endOf(page: readonly SqlRecord[]): DuePlace {
   return { availableAt: String(last?.due_at), seq: String(last?.seq) };
 }
 
-/** What changed since it was looked at is not taken. */
+/** Skips rows that changed since they were found. */
 export function lockRows(table: TableName, rows: readonly SqlRecord[], claim: Claim): SqlStatement {
   return {
     text: `
@@ -85,7 +85,7 @@ function isFree({ mayRetake }: Claim): string {
   return mayRetake ? `claimed_until is null or claimed_until <= ${NOW}` : 'claimed_until is null';
 }
 
-const FIRST_KEYED = (table: TableName): string => `
+const isFirstKeyedDue = (table: TableName): string => `
         select keyed_due_at <= ${NOW}
         from ${byIndex(table, '_keyed_due')}
         where keyed_due_at is not null
@@ -93,10 +93,10 @@ const FIRST_KEYED = (table: TableName): string => `
         limit 1`;
 
 function firstKeyedRow(table: TableName): SqlStatement {
-  return { text: `select (${FIRST_KEYED(table)}) as is_due`, values: [] };
+  return { text: `select (${isFirstKeyedDue(table)}) as is_due`, values: [] };
 }
 
-/** Marks rows whose locks are held. */
+/** Sets the claim on locked rows. */
 export function setClaim(
   table: TableName,
   claim: Claim,
@@ -118,18 +118,18 @@ export function aloneIfOrphaned(rows: readonly SqlRecord[]): readonly SqlRecord[
   return orphan ? [orphan] : rows;
 }
 
-/** The rows as the claim leaves them, the first with what was seen besides. The others are not copied: they are many. */
+/** Adds what the claim saw to the first row, without copying the others, which can be many. */
 export function withFirst([first, ...rest]: readonly SqlRecord[], seen: SqlRecord): SqlRecord[] {
   const retakes = Number(first?.retakes) + (isTrue(first?.orphaned) ? 1 : 0);
   return [{ ...first, ...seen, retakes }, ...rest];
 }
 
-/** The server has no type for it. */
+/** The server has no boolean type. */
 export function isTrue(value: unknown): boolean {
   return Number(value) === 1;
 }
 
-/** Reads all pending rows, which is the price of having no index on the token, and is paid only here. */
+/** Reads all pending rows: the token has no index, and only this statement pays for that. */
 export function releaseToken(table: TableName, token: string): () => SqlSteps {
   return function* () {
     const claimed = yield {
@@ -148,9 +148,9 @@ export function releaseToken(table: TableName, token: string): () => SqlSteps {
 }
 
 /**
- * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed
- * other rows of the key since. So does one that is about to expire: until this commits, another owner may still read
- * the old end of it. Asked in a statement of its own: the time of the first may be older than its locks.
+ * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed other
+ * rows of the key since. The same goes for one about to expire: until this commits, another owner may still read the old
+ * expiry. Checked in a separate statement, since the time of the first one may be older than its locks.
  */
 export function extendClaim(
   table: TableName,
@@ -177,7 +177,7 @@ export function extendClaim(
   };
 }
 
-/** Everybody locks by id, so that nobody waits in a circle. */
+/** All statements lock in id order, which prevents deadlocks. */
 export function lockById(
   table: TableName,
   ids: readonly string[],

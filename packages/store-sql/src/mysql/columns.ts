@@ -1,7 +1,7 @@
 import type { SqlRecord } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 
-/** The server's clock in UTC, whatever the zone of the session; fixed when a statement starts. */
+/** The server's clock in UTC, whatever the session's time zone; fixed at the start of a statement. */
 export const NOW = 'utc_timestamp(6)';
 
 const EPOCH = "timestamp'1970-01-01 00:00:00'";
@@ -10,7 +10,7 @@ export function nowPlusMs(parameter: string): string {
   return `${NOW} + interval (${parameter} * 1000) microsecond`;
 }
 
-/** As a number with a fraction: drivers give a whole number of this size as text. */
+/** A number with a fraction, since drivers return integers of this size as text. */
 export function epochMs(column: string): string {
   return `timestampdiff(microsecond, ${EPOCH}, ${column}) / 1e3`;
 }
@@ -23,7 +23,7 @@ export function fromEpochMicroseconds(parameter: string): string {
   return `${EPOCH} + interval ${parameter} microsecond`;
 }
 
-/** As the columns hold it: a driver would write a Date in the zone of the process. */
+/** As stored in the columns; a driver would write a Date in the process's time zone. */
 export function utcText(time: Date): string {
   return time.toISOString().replace('T', ' ').replace('Z', '');
 }
@@ -44,7 +44,7 @@ const CLAIMED_COLUMNS = [
   'seq + 0e0 as seq',
 ].join(', ');
 
-/** What a row about to be claimed has to tell; `orphaned` where a claim on it expired. */
+/** The columns of a row about to be claimed; `orphaned` if a claim on it expired. */
 export const CLAIMABLE_COLUMNS = `${CLAIMED_COLUMNS}, claimed_until is not null as orphaned`;
 
 export const ROW_COLUMNS = [
@@ -60,8 +60,8 @@ export const PENDING = 'dispatched_at is null and dead_at is null';
 export const END_CLAIM = 'claim_token = null, claimed_at = null, claimed_until = null, claimed_key = null';
 
 /**
- * Named wherever rows are locked: left to choose, the server reads a small table from end to end, and waits there
- * for the rows of others.
+ * Forces the index wherever rows are locked: left to choose, the server scans a small table from end to end, and waits
+ * for rows that others have locked.
  */
 export function byIndex(table: TableName, suffix: string): string {
   return `${table} force index (\`${table.table}${suffix}\`)`;
@@ -72,8 +72,8 @@ export function byPrimaryKey(table: TableName): string {
 }
 
 /**
- * With the table's name: alone, a name in ORDER BY means what the result calls so, and `seq` is an expression there.
- * Rows would be sorted after all of them were read and locked, instead of in the order of an index up to the limit.
+ * Qualified with the table name: a bare name in ORDER BY means the result column, and there `seq` is an expression. The
+ * server would read, lock and sort all rows, instead of reading an index in its order up to the limit.
  */
 export function inOrder(table: TableName, ...columns: readonly string[]): string {
   return columns.map((column) => `${table}.${column}`).join(', ');

@@ -12,10 +12,10 @@ import { processed } from './processed.js';
 import { createStatements, lockSchema, schemaTitle, unlockSchema } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
 
-/** MariaDB 10.6 and MySQL 8.0.17, or newer; tested on MariaDB 10.11 and MySQL 9.7. */
+/** The dialect for MariaDB 10.6 or newer and MySQL 8.0.17 or newer; tested on MariaDB 10.11 and MySQL 9.7. */
 export const mysql = {
   name: 'mysql',
-  // Not REPEATABLE READ, the default: its locks reach into the gaps between rows, where producers insert.
+  // Not REPEATABLE READ, the default: its gap locks would block producers' inserts.
   begin: ['set transaction isolation level read committed', 'start transaction'],
   quote: '`',
   locks,

@@ -1,7 +1,7 @@
 import type { DatabaseFault } from '../dialect.js';
 import { codesOf } from '../store/driver-errors.js';
 
-/** Not by SQLSTATE: a duplicate shares its own with every other constraint. */
+/** Not by SQLSTATE, since a duplicate shares its own with every other constraint violation. */
 const FAULTS: Readonly<Record<string, DatabaseFault>> = {
   ER_DUP_ENTRY: 'duplicate',
   ER_NO_SUCH_TABLE: 'no table',
@@ -14,7 +14,7 @@ export function faultOf(error: unknown): DatabaseFault | undefined {
   return code === undefined ? undefined : FAULTS[code];
 }
 
-/** MariaDB has one code for both. */
+/** MariaDB uses one code for both. */
 export function isLockTimeout(error: unknown): boolean {
   return codesOf(error).some((code) => code === 'ER_LOCK_WAIT_TIMEOUT' || code === 'ER_LOCK_NOWAIT');
 }

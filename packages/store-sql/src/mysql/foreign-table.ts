@@ -14,19 +14,19 @@ import { quoteName, type TableName } from '../table-name.js';
 import { END_CLAIM, NOW } from './columns.js';
 import { COLUMNS, markTable } from './schema.js';
 
-/** What the catalog knows of the tables. */
+/** What the catalog says about the tables. */
 export interface Catalog {
   readonly tables: readonly SqlRecord[];
   /** Of all three tables. */
   readonly columns: readonly SqlRecord[];
   readonly indexes: readonly SqlRecord[];
-  /** CHECK constraints and foreign keys, also those of others that refer to the table. */
+  /** CHECK constraints and foreign keys, including those of other tables that reference this one. */
   readonly constraints: readonly SqlRecord[];
 }
 
 const OUR_COLUMNS = [...COLUMNS.map(({ name }) => name), 'seq'];
 
-/** The types that Prisma gives the columns of the model in document 002. */
+/** The types that Prisma uses for the columns of the model in document 002. */
 const DOCUMENT_TYPES: Readonly<Record<string, RegExp>> = {
   id: /^varchar\(36\)$/,
   topic: /^varchar\(255\)$/,
@@ -37,7 +37,7 @@ const DOCUMENT_TYPES: Readonly<Record<string, RegExp>> = {
 };
 const TIME = /^datetime(\(\d\))?$/;
 
-/** Ours by its mark, or as the Prisma model of document 002. Nothing else makes our table on these servers. */
+/** A table is ours by its mark, or as the Prisma model of document 002. Nothing else creates our table on these servers. */
 export function isOurs(own: SqlRecord, columns: readonly SqlRecord[]): boolean {
   return isTable(own) && (isMarked(own.comment) || isDocumentTable(columns));
 }
@@ -72,7 +72,7 @@ function isForeignSide(catalog: Catalog, name: string, expected: readonly string
   return !isTable(side) || !expected.every(has) || unfilled(columns, expected).length > 0;
 }
 
-/** Columns beyond ours that every insert must fill. */
+/** Unknown columns that every insert must fill. */
 function unfilled(columns: readonly SqlRecord[], ours: readonly string[]): readonly SqlRecord[] {
   return columns.filter(
     ({ name, nullable, value, extra }) =>
@@ -83,7 +83,7 @@ function unfilled(columns: readonly SqlRecord[], ours: readonly string[]): reado
   );
 }
 
-/** The changes of the columns, and those that come after the rows are ended. */
+/** The column changes, and those that must come after all rows have ended. */
 export interface AdoptionStatements {
   readonly columns: readonly string[];
   readonly others: readonly string[];
@@ -98,7 +98,7 @@ export function foreignTable(
     problem: notOurs(String(table)),
     obstacles: obstacles(table, catalog),
     adoption: [
-      // Otherwise a text that is too long may be cut.
+      // Otherwise the server may truncate a text that is too long.
       "set session sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES')",
       ...fillColumns(table, columnsOf(catalog, table.table)),
       ...columns,
@@ -110,17 +110,17 @@ export function foreignTable(
   };
 }
 
-/** Before they must not be null any more. */
+/** Runs before the columns become NOT NULL. */
 function fillColumns(table: TableName, columns: readonly SqlRecord[]): string[] {
   return COLUMNS.flatMap(({ name, notNull, backfill, default: value }) => {
     const isNullable = columns.some((column) => column.name === name && column.nullable === 'YES');
     if (!notNull || !isNullable) return [];
-    // `created_at`, the backfill of `available_at`, may be missing still.
+    // `created_at`, the backfill of `available_at`, may still be missing.
     return [`update ${table} set \`${name}\` = ${value ?? backfill} where \`${name}\` is null`];
   });
 }
 
-/** No row is left pending: nothing can tell which of them were sent. */
+/** Leaves no row pending, since it is unknown which of them were sent. */
 function endRows(table: TableName): string {
   return `update ${table} set dispatched_at = coalesce(dispatched_at, ${NOW}), dead_at = null, dead_reason = null, ${END_CLAIM}`;
 }
@@ -140,15 +140,15 @@ function obstacles(table: TableName, catalog: Catalog): string[] {
       )
       .map(
         ({ name }) =>
-          `column ${quoted(name)} counts by itself, which only one column of a table may: drop it`,
+          `column ${quoted(name)} is auto-increment, which only one column of a table can be: drop it`,
       ),
     ...constraintObstacles(table, catalog, columns),
   ];
 }
 
-/** What may refuse rows of ours, or a change of a column's type. */
+/** What may reject our rows, or a change of a column's type. */
 function constraintObstacles(table: TableName, catalog: Catalog, columns: readonly SqlRecord[]): string[] {
-  // MariaDB makes JSON a text with a check that is named like its column.
+  // MariaDB implements JSON as text with a check named after its column.
   const isJson = (constraint: SqlRecord): boolean =>
     columns.some(({ name, type }) => name === constraint.name && /^longtext|^json/i.test(String(type)));
   const touchesOurs = ({ columns: list }: SqlRecord): boolean =>
@@ -158,13 +158,13 @@ function constraintObstacles(table: TableName, catalog: Catalog, columns: readon
   return [
     ...catalog.constraints
       .filter((constraint) => !isJson(constraint) && !isOurCheck(table, constraint))
-      .map(({ name }) => `constraint ${quoted(name)} may refuse rows of the outbox, or its changes: drop it`),
+      .map(({ name }) => `constraint ${quoted(name)} may reject rows of the outbox, or its changes: drop it`),
     ...catalog.indexes
       .filter((index) => Number(index.non_unique) === 0 && index.name !== 'PRIMARY' && index.columns !== 'id')
       .filter((index) => touchesOurs(index))
       .map(
         ({ name, columns: list }) =>
-          `index ${quoted(name)} allows a value of (${String(list)}) only once: drop it`,
+          `index ${quoted(name)} allows each value of (${String(list)}) only once: drop it`,
       ),
   ];
 }

@@ -16,7 +16,7 @@ const CELLS: ReadonlyArray<readonly [column: string, cell: Cell]> = [
   ['backoff', ({ backoff }) => backoff && JSON.stringify(backoff)],
 ];
 
-/** Columns that no row has are left out. The server numbers the rows of one statement in their order. */
+/** Omits columns that no row uses. The server numbers the rows of one statement in their order. */
 export function insert(table: TableName, rows: readonly NewRow[]): SqlStatement {
   const given = CELLS.filter(([, cell]) => rows.some((row) => cell(row) !== undefined));
   const hasTimes = given.some(([column]) => column === 'available_at');

@@ -4,10 +4,10 @@ import type { TableName } from '../table-name.js';
 import { epochMs, NOW, ROW_COLUMNS } from './columns.js';
 import { conditions, INDEXED, pageOf } from './page.js';
 
-/** The server has no other way to say it. */
+/** The largest LIMIT, since the server has no way to say "all". */
 const NO_LIMIT = '18446744073709551615';
 
-/** Each holds one kind of pending rows, in the order in which they fall due. */
+/** Each holds one kind of pending rows, in due order. */
 const DUE_COLUMNS = ['due_at', 'keyed_due_at'];
 
 export function count(table: TableName, filter: RowFilter = {}): SqlStatement {

@@ -4,7 +4,7 @@ import type { TableName } from '../table-name.js';
 import { NOW, nowPlusMs } from './columns.js';
 
 export const locks: LockStatements = {
-  /** The row is made and locked first, so that the time of the update is not older than its turn. */
+  /** Creates and locks the row first, so that the update's time is not older than its lock. */
   take: (table, name, token, ttlMs) =>
     function* () {
       yield {

@@ -1,8 +1,8 @@
 import type { LongTransactionStatements } from '../dialect.js';
 
 /**
- * Whoever has a snapshot keeps the server from removing what was deleted or changed since, in the outbox too: claims
- * then wade through old versions. Needs the privilege PROCESS.
+ * A transaction with a snapshot keeps the server from removing rows deleted or changed since, also in the outbox, so
+ * claims have to skip old row versions. Needs the PROCESS privilege.
  */
 export const longTransactions: LongTransactionStatements = {
   find: (olderThanMs) => ({

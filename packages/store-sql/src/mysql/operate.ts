@@ -16,25 +16,25 @@ import {
 } from './columns.js';
 import { conditions, pageOf } from './page.js';
 
-const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
+const RESET_ROW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
 
 /**
- * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one.
- * The row is locked first: whoever settles it meanwhile decides which of the two it is.
+ * A row that is still pending keeps its `seq`, and so its place in its key; one that has ended gets a new `seq`. The row
+ * is locked first, so that a concurrent settle decides which of the two it is.
  */
 export function requeue(table: TableName, id: string, retry: RetryOptions = {}): () => SqlSteps {
   return function* () {
     const found = yield lockForRequeue(byIndex(table, '_id'), 'id = ?', [id]);
     if (found.length === 0) return [];
-    yield isTrue(found[0]?.waiting) ? startAnew(table, found, retry) : comeBack(table, found, retry);
+    yield isTrue(found[0]?.waiting) ? resetRows(table, found, retry) : reinsertRows(table, found, retry);
     return idRecords(found);
   };
 }
 
 /**
- * Those that ended first, one after another by `seq`, so that a key comes back in its old order. Found first, then
- * locked one by one, if they still match.
+ * Requeues the rows that ended first, in `seq` order, so that a key keeps its order. Finds them first, then locks them
+ * one by one, if they still match.
  */
 export function requeueWhere(
   table: TableName,
@@ -53,8 +53,8 @@ export function requeueWhere(
     );
     const waiting = found.filter((row) => isTrue(row.waiting));
     const ended = found.filter((row) => !isTrue(row.waiting));
-    if (waiting.length > 0) yield startAnew(table, waiting, retry);
-    if (ended.length > 0) yield comeBack(table, ended, retry);
+    if (waiting.length > 0) yield resetRows(table, waiting, retry);
+    if (ended.length > 0) yield reinsertRows(table, ended, retry);
     return idRecords(found);
   };
 }
@@ -72,7 +72,7 @@ function lockForRequeue(from: string, where: string, values: readonly unknown[])
   };
 }
 
-/** The columns of a new policy. Parts that were left out stay as the row has them. */
+/** The columns of a new policy. Omitted parts keep the row's values. */
 function newPolicy({ maxAttempts, backoff }: RetryOptions): ReadonlyMap<string, unknown> {
   const given = new Map<string, unknown>();
   if (maxAttempts !== undefined) given.set('max_attempts', maxAttempts);
@@ -80,17 +80,17 @@ function newPolicy({ maxAttempts, backoff }: RetryOptions): ReadonlyMap<string, 
   return given;
 }
 
-function startAnew(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
+function resetRows(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
   const policy = newPolicy(retry);
-  const set = [START_ANEW, ...[...policy.keys()].map((column) => `${column} = ?`)].join(', ');
+  const set = [RESET_ROW, ...[...policy.keys()].map((column) => `${column} = ?`)].join(', ');
   return {
     text: `update ${byPrimaryKey(table)} set ${set} where seq in (${list(rows)})`,
     values: [...policy.values(), ...seqsOf(rows)],
   };
 }
 
-/** Stored again under its id: only an insert gets the next `seq` of the table. */
-function comeBack(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
+/** Deletes the row and inserts it again under its id, since only an insert gets the next `seq`. */
+function reinsertRows(table: TableName, rows: readonly SqlRecord[], retry: RetryOptions): SqlStatement {
   const policy = newPolicy(retry);
   const kept = ['id', 'topic', 'payload', '`key`', 'headers', 'created_at', 'max_attempts', 'backoff'];
   return {
@@ -113,8 +113,8 @@ export function discard(table: TableName, ids: readonly string[]): () => SqlStep
 }
 
 /**
- * A page at a time, so that no lock is held long; found first and locked by the primary key, as everywhere. SKIP LOCKED:
- * what another sweeper or an operator holds is left to them.
+ * Deletes a page at a time to keep locks short. Finds rows first, then locks them by primary key, as everywhere. SKIP
+ * LOCKED leaves rows that another sweeper or an operator holds to them.
  */
 export function purgePage(
   table: TableName,
@@ -149,7 +149,7 @@ export function purgePage(
   };
 }
 
-/** The place of the last row to go is that of one row, also where many ended at the same time. */
+/** The cut is the place of a single row, even if many ended at the same time. */
 function ended(
   table: TableName,
   endedAt: string,

@@ -3,7 +3,7 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { byIndex, inOrder, utcText } from './columns.js';
 
-/** Rows whose `time` is not null, which one index holds in the order of `time` and `seq`. */
+/** Rows whose `time` is not null, held by one index in the order of `time` and `seq`. */
 interface IndexedRows {
   readonly time: string;
   readonly index: string;
@@ -18,8 +18,8 @@ export const INDEXED: Readonly<Record<OutboxState, readonly IndexedRows[]>> = {
 };
 
 /**
- * The first rows that match, in the order in which they ended or fall due. Each index is read in its own order up to the
- * limit, and named: left to choose, the server may read and sort the whole table.
+ * Returns the first matching rows, in the order in which they ended or fall due. Reads each index in its own order up to
+ * the limit, and forces it: left to choose, the server may read and sort the whole table.
  */
 export function pageOf(
   table: TableName,
@@ -41,7 +41,7 @@ export function pageOf(
         order by ${inOrder(table, `${time} ${direction}`, `seq ${direction}`)}
         limit ?)`,
     );
-  // No state fits, e.g. a reason of pending rows.
+  // No state matches, e.g. a dead reason with pending rows.
   if (parts.length === 0) return { text: `select ${columns} from ${table} where false`, values: [] };
   return {
     text: `${parts.join(' union all ')} order by listed_at ${direction}, seq ${direction} limit ?`,
@@ -49,7 +49,7 @@ export function pageOf(
   };
 }
 
-/** What the filter asks for besides the state, as further conditions with parameters in their order. */
+/** The conditions of the filter besides the state, with parameters in their order. */
 export function conditions(filter: RowFilter): { and: string; values: unknown[] } {
   const values: unknown[] = [];
   const parts: string[] = [];
@@ -61,11 +61,11 @@ export function conditions(filter: RowFilter): { and: string; values: unknown[] 
   add(filter.id, 'id = ?');
   add(filter.topic, 'topic = ?');
   add(filter.key, '`key` = ?');
-  // Not LIKE: the characters % and _ of an error text mean themselves.
+  // Not LIKE: % and _ in an error text are literal.
   add(filter.error, 'locate(?, last_error) > 0');
   add(filter.reason, 'dead_reason = ?');
   if (filter.exceptCancelled) parts.push(`not (dead_reason <=> 'cancelled')`);
-  // A Date has milliseconds, the database microseconds: at a whole millisecond, rounding down changes no comparison.
+  // Dates have milliseconds, the database microseconds: rounding down does not change a comparison with a whole ms.
   add(filter.createdAfter, 'created_at >= ?');
   add(filter.createdBefore, 'created_at < ?');
   add(filter.deadAfter, 'dead_at >= ?');

@@ -3,7 +3,7 @@ import { NOW } from './columns.js';
 import { faultOf } from './faults.js';
 
 export const processed: ProcessedStatements = {
-  /** A duplicate undoes this statement alone, not the caller's transaction. INSERT IGNORE would hide other errors. */
+  /** A duplicate rolls back only this statement, not the caller's transaction. INSERT IGNORE would hide other errors. */
   remember: (table, consumer, rowId) =>
     function* () {
       try {

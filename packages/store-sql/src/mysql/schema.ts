@@ -3,28 +3,28 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { NOW, PENDING } from './columns.js';
 
-/** Raised when the table below changes; `docs/operations/schema.md` tells what each version brought. */
+/** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */
 const SCHEMA_VERSION = 1;
 
 export interface ColumnSpec {
   readonly name: string;
-  /** As the catalog gives it, without the display width of whole numbers. */
+  /** As the catalog reports it, without the display width of integers. */
   readonly type: string;
-  /** Texts that are compared: 'A' is not 'a', and 'a ' is not 'a'. */
+  /** For texts that are compared exactly: 'A' is not 'a', and 'a ' is not 'a'. */
   readonly isExact?: boolean;
   readonly notNull?: boolean;
   readonly default?: string;
-  /** How rows of an older or adopted table are filled. Default: by `default`, or null. */
+  /** SQL that fills the rows of an older or adopted table. Defaults to `default`, or null. */
   readonly backfill?: string;
   readonly generated?: string;
 }
 
-/** By the server's UTC clock: a TIMESTAMP would follow the zone of the session. */
+/** In UTC; a TIMESTAMP would follow the session's time zone. */
 const TIME = 'datetime(6)';
 
 /**
- * MySQL computes generated columns twice: before it evaluates a default that is an expression, and again after it.
- * The first time `available_at` is still the zero date, which MySQL refuses to store.
+ * MySQL computes generated columns twice: before and after it evaluates a default that is an expression. The first time,
+ * `available_at` is still the zero date, which MySQL refuses to store.
  */
 export const DUE_TIME = "greatest(available_at, timestamp'1000-01-01 00:00:00')";
 
@@ -48,7 +48,7 @@ export const COLUMNS: readonly ColumnSpec[] = [
   { name: 'claimed_key', type: 'varchar(255)', isExact: true },
   { name: 'max_attempts', type: 'int' },
   { name: 'backoff', type: 'longtext' },
-  // In place of partial indexes, which the server has not: null, and so out of the way, on all other rows.
+  // These replace partial indexes, which the server lacks: they are null on all other rows.
   { name: 'due_at', type: TIME, generated: `case when ${PENDING} and \`key\` is null then ${DUE_TIME} end` },
   {
     name: 'keyed_due_at',
@@ -93,16 +93,16 @@ export const CHECKS: readonly CheckSpec[] = [
   { suffix: '_state_check', condition: 'dispatched_at is null or dead_at is null' },
 ];
 
-/** Rows lie in the order of `seq`, which is the order in which they came. */
+/** Clusters rows by `seq`, the order in which they were enqueued. */
 export const SEQ = '`seq` bigint not null auto_increment';
 
-/** A binary collation for all texts; its older form, which both servers know, ignores spaces at the end. */
+/** A binary collation for all texts. This older one, which both servers have, ignores trailing spaces. */
 const TABLE_OPTIONS = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin';
-/** The two servers name the exact one differently; each reads only its own comment. */
+/** The servers name the exact collation differently; each reads only its own comment. */
 const EXACT = 'character set utf8mb4 /*!80000 collate utf8mb4_0900_bin */ /*M! collate utf8mb4_nopad_bin */';
 export const EXACT_COLLATIONS = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin'];
 
-/** Every statement does nothing when its work is done already. */
+/** Every statement is idempotent. */
 export function createStatements(table: TableName): string[] {
   const lines = [
     SEQ,
@@ -146,7 +146,7 @@ export function markTable(table: TableName): string {
   return `alter table ${table} comment = '${schemaTitle()}'`;
 }
 
-/** Locks of jobs, and what consumers have processed. */
+/** The tables for job locks and processed messages. */
 export function sideTables(table: TableName): string[] {
   return [
     `create table if not exists ${table.quoted('_locks')} (
@@ -165,12 +165,12 @@ export function sideTables(table: TableName): string[] {
   ];
 }
 
-/** Longer than a change of a large table takes. */
-const TURN_SECONDS = 86_400;
+/** Longer than altering a large table takes. */
+const LOCK_WAIT_SECONDS = 86_400;
 
-/** Held by the session, since a change of a table ends the transaction. */
+/** Held by the session, since altering a table ends the transaction. */
 export function lockSchema(table: TableName): SqlStatement {
-  return { text: `select get_lock(${LOCK_NAME}, ${TURN_SECONDS})`, values: lockValues(table) };
+  return { text: `select get_lock(${LOCK_NAME}, ${LOCK_WAIT_SECONDS})`, values: lockValues(table) };
 }
 
 export function unlockSchema(table: TableName): SqlStatement {

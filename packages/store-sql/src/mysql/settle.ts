@@ -15,7 +15,7 @@ import {
   seqsOf,
 } from './columns.js';
 
-/** An UPDATE does not tell which rows it changed: they are locked first, and those are the ones. */
+/** Locks the rows first and returns those, since an UPDATE does not return the rows it changed. */
 export function settleDispatched(
   table: TableName,
   token: string | undefined,
@@ -24,7 +24,7 @@ export function settleDispatched(
   return function* () {
     const ours = yield lockOurs(table, token, ids);
     if (ours.length === 0) return [];
-    // The token stays on the row as a receipt: a settle whose answer was lost can be repeated.
+    // The token stays on the row as a receipt, so that a settle whose response was lost can be repeated.
     yield {
       text: `
         update ${byPrimaryKey(table)} set dispatched_at = ${NOW}, retakes = 0, claimed_key = null
@@ -35,7 +35,7 @@ export function settleDispatched(
   };
 }
 
-/** Every other outcome of a batch at once: a thousand failed rows are not a thousand round trips. */
+/** Settles all other outcomes of a batch together, not in one round trip per row. */
 export function settleUnpublished(
   table: TableName,
   token: string | undefined,
@@ -50,7 +50,7 @@ export function settleUnpublished(
   };
 }
 
-/** Without a token it is an operator's step, whoever holds the row. */
+/** Without a token it is an operator's action, whoever holds the claim. */
 function lockOurs(table: TableName, token: string | undefined, ids: readonly string[]): SqlStatement {
   return token === undefined
     ? lockById(table, ids, PENDING)

@@ -26,7 +26,7 @@ import {
   storage,
 } from './schema.js';
 
-/** A claim changes these: an index with one of them makes every claim write every index. */
+/** Claims change these columns: an index on one of them makes every claim write every index. */
 const CLAIM_COLUMNS = ['claim_token', 'claimed_at', 'claimed_until', 'retakes'];
 
 export function* compare(table: TableName): SqlSteps<Comparison> {
@@ -67,7 +67,7 @@ function otherDifferences(table: TableName, catalog: Catalog): Difference[] {
   ];
 }
 
-/** Without it the table is known by its columns only, and no longer when one of them is dropped. */
+/** Without the mark, the table is recognized only by its columns, and no longer once one of them is dropped. */
 function markDifference(table: TableName, { columnComment }: Catalog): Difference[] {
   if (columnComment === schemaTitle()) return [];
   const problem = `comment of column id, which marks the version, is not '${schemaTitle()}'`;
@@ -92,7 +92,7 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
   return setDefault.length > 0 ? [required(`column ${spec.name} has no default`, setDefault)] : [];
 }
 
-/** A text goes through `text`: a cast to a shorter type would cut it, the assignment refuses. */
+/** Cast to `text`: a cast to a shorter type would truncate, while the assignment fails instead. */
 function changeType(alter: string, { name, type, default: value }: ColumnSpec, column: Column): string[] {
   const cast = type.startsWith('character varying') ? 'text' : type;
   return [
@@ -102,7 +102,7 @@ function changeType(alter: string, { name, type, default: value }: ColumnSpec, c
   ];
 }
 
-/** The backfill comes before `not null`, and a default last, so that old rows get their own value. */
+/** Backfill before `not null`, and set the default last, so that old rows get their own values. */
 function addColumn(
   table: TableName,
   { name, type, notNull, default: value, backfill }: ColumnSpec,
@@ -121,7 +121,7 @@ function isTime({ type }: ColumnSpec): boolean {
   return type.startsWith('timestamp');
 }
 
-/** Precision does not matter to us, nor does a longer or unbounded text. */
+/** Ignores precision, and accepts longer or unbounded text. */
 function hasType(column: Column, spec: ColumnSpec): boolean {
   const bare = (type: string): string => type.replace(/\(\d+\)/, '');
   const isText = spec.type === 'text' || spec.type.startsWith('character varying');
@@ -135,7 +135,7 @@ function seqDifference(table: TableName, columns: readonly Column[]): Difference
   return [required(problem, fillSeq(table, column?.filled ?? false))];
 }
 
-/** Rows without a number get theirs in the order they were stored: it is the order they are published in. */
+/** Number rows in the order they were stored, because that is the order in which they are published. */
 function fillSeq(table: TableName, hasSequence: boolean): string[] {
   const alter = `alter table ${table} alter column "seq"`;
   return [
@@ -153,7 +153,7 @@ where o.tableoid = n.tableoid and o.ctid = n.ctid`,
   ];
 }
 
-/** Where the partition key makes it impossible, that is the problem that is named. */
+/** If the partition key makes uniqueness impossible, `partitionDifference` reports that instead. */
 function primaryKeyDifference(table: TableName, { indexes, partitionColumns }: Catalog): Difference[] {
   const isUnique = indexes.some(
     ({ columns, unique, where }) => unique && where === null && columns.map(unquoted).join() === 'id',
@@ -171,9 +171,9 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly In
   if (sameColumns.some(({ where, valid }) => valid && normalised(where) === normalised(spec.where)))
     return [];
   const name = `${table.table}${spec.suffix}`;
-  const inTheWay = indexes.some((index) => index.name === name);
-  const drop = inTheWay ? [`drop index if exists ${table.quoted(spec.suffix)}`] : [];
-  const what = inTheWay ? 'has other columns or another predicate, or is not valid' : 'is missing';
+  const isNameTaken = indexes.some((index) => index.name === name);
+  const drop = isNameTaken ? [`drop index if exists ${table.quoted(spec.suffix)}`] : [];
+  const what = isNameTaken ? 'has other columns or another predicate, or is not valid' : 'is missing';
   return [
     required(`index ${name} on (${spec.columns.join(', ')}) where ${spec.where} ${what}`, [
       ...drop,
@@ -211,13 +211,13 @@ function harmfulIndexes(table: TableName, indexes: readonly Index[]): Difference
   }));
 }
 
-/** In its key, included beside it, or in its predicate: each counts for PostgreSQL. */
+/** A column in the key, an INCLUDE column and one in the predicate each rule out HOT updates. */
 function hasClaimColumn({ columns, included, where }: Index): boolean {
   const words = [...columns, ...(included ?? []), where ?? ''].join(' ').split(/\W+/);
   return words.some((word) => CLAIM_COLUMNS.includes(word));
 }
 
-/** A partitioned table has no storage of its own. */
+/** A partitioned table has no storage parameters of its own. */
 function storageDifference(table: TableName, { kind, storage: options }: Catalog): Difference[] {
   if (kind === 'p') return [];
   const set = new Map(options.split(',').map((option) => option.split('=') as [string, string]));
@@ -237,7 +237,7 @@ function unquoted(column: string): string {
   return column.replaceAll('"', '');
 }
 
-/** The catalog adds parentheses, casts and capitals. */
+/** The catalog changes parentheses, quotes, spaces and case. */
 function normalised(condition: string | null): string {
   return (condition ?? '').toLowerCase().replaceAll(/[()"\s]/g, '');
 }

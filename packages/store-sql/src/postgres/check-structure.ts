@@ -2,17 +2,17 @@ import type { Difference } from '../dialect.js';
 import { nameInText, quoteName, type TableName } from '../table-name.js';
 import type { Catalog, Sequence } from './describe-table.js';
 
-/** What the outbox can't live with, although each column and index may be right. */
+/** Finds structural problems that break the outbox even if every column and index is right. */
 export function structureDifferences(table: TableName, catalog: Catalog): Difference[] {
   return [
     ...childrenDifference(table, catalog),
     ...partitionDifference(table, catalog),
     ...catalog.sequences.flatMap(cacheDifference),
-    ...rowSecurityDifference(table, catalog.roleInTheDark),
+    ...rowSecurityDifference(table, catalog.roleWithHiddenRows),
   ];
 }
 
-/** `id` is unique in each table alone, and not in all of them together. */
+/** With inheritance, `id` is unique within each table but not across them. */
 function childrenDifference(table: TableName, { kind, hasChildren }: Catalog): Difference[] {
   if (kind !== 'r' || !hasChildren) return [];
   return [
@@ -22,32 +22,35 @@ function childrenDifference(table: TableName, { kind, hasChildren }: Catalog): D
   ];
 }
 
-/** A unique index must contain the partition key: `id` alone is unique only where it is the key. */
+/** A unique index must contain the partition key, so `id` can be unique only if it is that key. */
 function partitionDifference(table: TableName, { partitionColumns }: Catalog): Difference[] {
   if (partitionColumns === undefined || partitionColumns.every((name) => name === 'id')) return [];
   const key = partitionColumns.map((name) => (name === null ? 'an expression' : nameInText(name))).join(', ');
   return [
     byHand(
       `table ${table} is partitioned by ${key}, so id can't be unique: use a table without partitions, or partition by hash (id)`,
-      ["-- the partition key of a table can't be changed: make a new table, and copy the rows"],
+      ["-- the partition key of a table can't be changed: create a new table and copy the rows"],
     ),
   ];
 }
 
-/** Sessions that each keep numbers in reserve store rows of one key out of order. */
+/** Sessions that cache sequence numbers store the rows of one key out of order. */
 function cacheDifference({ schema, name, cache }: Sequence): Difference[] {
   if (cache === '1') return [];
   const sequence = `${quoteName(schema)}.${quoteName(name)}`;
   return [
     {
       level: 'required',
-      problem: `sequence ${sequence} of column seq has a cache of ${cache}, which breaks the order of keys; sessions that are open keep theirs until they end`,
+      problem: `sequence ${sequence} of column seq has a cache of ${cache}, which breaks the order of keys; open sessions keep their cache until they end`,
       statements: [`alter sequence ${sequence} cache 1`],
     },
   ];
 }
 
-/** Never fixed by `ensure`: who may see which rows is a decision. No name in the comment: a line break would end it. */
+/**
+ * Never fixed by `ensure`: who may see which rows is a human decision. The SQL comment leaves the role out, since a line
+ * break in its name would end the comment.
+ */
 function rowSecurityDifference(table: TableName, role: string | undefined): Difference[] {
   if (role === undefined) return [];
   const name = quoteName(role);

@@ -14,18 +14,17 @@ import {
 } from './columns.js';
 
 /**
- * For this transaction only: its commit does not wait for the disk. A claim that a crash of the server takes back only
- * means that the row is claimed again, and what was published under it is published twice: as after any crash. It is
- * the settle that must last.
+ * The commit of this transaction does not wait for the disk. If a server crash loses the claim, the row is claimed again
+ * and published twice, as after any crash. Only the settle must be durable.
  */
 const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
 
 export const CLAIM_SETTINGS = `${WITHOUT_FLUSH} || ${EXACT_FLOATS}`;
 
 /**
- * Claims the oldest due rows without a key, in one round trip. SKIP LOCKED lets two dispatchers pass each other
- * without waiting; no row is locked longer than this statement. No index contains a claim column, so that with room in
- * the page every claim is a HOT update: no index is written.
+ * Claims the oldest due rows without a key, in one round trip. SKIP LOCKED lets dispatchers claim side by side without
+ * waiting; no row stays locked longer than this statement. No index contains a claim column, so a claim is a HOT update
+ * whenever the page has room, and writes no index.
  */
 export function claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlStatement {
   const { after, isBacklog } = claim;
@@ -33,8 +32,8 @@ export function claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlStatemen
 }
 
 /**
- * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along. There is a
- * record even where no row is due: it tells whether rows with a key are.
+ * A row whose claim expired may have crashed its owner, so it is claimed alone and can't take other rows down with it.
+ * Returns a record even if no row is due, to report whether rows with a key are.
  */
 function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
   const { token, timeoutMs, limit, mayRetake, after } = claim;
@@ -71,9 +70,8 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
 }
 
 /**
- * The same behind the last full batch, where a backlog is worked off: what it leaves out takes a sixth of the time of a
- * claim. No claim that expired is looked for, so nothing has to come alone; and where it finds nothing it tells nothing,
- * since another search follows.
+ * A shorter claim for a backlog, behind the last full batch; it saves a sixth of the time. It ignores expired claims, so
+ * no row has to be claimed alone. If it finds nothing it returns no record, since another search follows.
  */
 function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq }: DuePlace): SqlStatement {
   return {
@@ -102,9 +100,9 @@ function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq 
 }
 
 /**
- * Whether rows with a key are due; null if not, since drivers spend their time on values. Asked of the first one by due
- * time, not by EXISTS: where many are pending, the planner answers that by reading the table from its beginning,
- * through all dispatched rows.
+ * Whether rows with a key are due; null if not, since null is cheaper for drivers. Reads the first row by due time
+ * instead of using EXISTS: with many pending rows, the planner runs EXISTS as a scan from the start of the table, through
+ * all dispatched rows.
  */
 function keyedDue(table: TableName): string {
   return `
@@ -115,18 +113,18 @@ function keyedDue(table: TableName): string {
         limit 1`;
 }
 
-/** Said only where there is a place: as one condition for both cases, a plan for all parameters has no use of the index. */
+/** Added only if there is a place: with one condition for both cases, a generic plan could not use the index. */
 export function isBehind(availableAt: string, seq: string): string {
   return `and (available_at, seq) > (timestamptz 'epoch' + ${availableAt}::bigint * interval '1 microsecond', ${seq}::bigint)`;
 }
 
-/** A number at its end, by an edit, must not fail the claim of all others. */
+/** Saturate: one edited row at INT_MAX must not fail the whole claim. */
 export const SET_CLAIM = `retakes = least(o.retakes, 2147483646) + (o.claimed_until is not null)::int,
           claim_token = $1, claimed_at = ${NOW}, claimed_until = ${nowPlusMs('$2')}`;
 
 /**
- * After a claim whose result never came: it may have been committed. Reads all pending rows, which is the price of
- * having no index on the token, and is paid only here.
+ * Used after a claim whose response was lost, since it may have been committed. Reads all pending rows: the token has no
+ * index, and only this statement pays for that.
  */
 export function releaseToken(table: TableName, token: string): SqlStatement {
   return {
@@ -136,9 +134,9 @@ export function releaseToken(table: TableName, token: string): SqlStatement {
 }
 
 /**
- * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed
- * other rows of the key since. So does one that is about to expire: while this statement commits, another owner may
- * still read the old end of it.
+ * An expired claim on a row with a key stays expired, even if nobody took that row: another owner may have claimed other
+ * rows of the key since. The same goes for one about to expire: until this statement commits, another owner may still
+ * read the old expiry.
  */
 export function extendClaim(
   table: TableName,

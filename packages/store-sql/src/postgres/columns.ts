@@ -1,31 +1,30 @@
 /**
- * The columns of a row as every statement returns them, whatever the driver and its type parsers: times as
- * milliseconds, JSON and `seq` as text. What most rows have alike is null, since drivers spend their time on values:
- * no attempts, no retakes, and a due time that is that of the creation.
+ * The columns of a row, independent of the driver and its type parsers: times in milliseconds, JSON and `seq` as text.
+ * Common values are returned as null, which is cheaper for drivers: no attempts, no retakes, due when created.
  */
 export function rowColumns(alias: string): string {
   return [...CLAIMED_COLUMNS(alias, exactMs), ...ENDED_COLUMNS(alias, exactMs)].join(', ');
 }
 
 /**
- * What a row just claimed has to tell: what it lacks is null on a pending row, or known to the claimer. Times are floats,
- * which are twice as fast: the statement must set `EXACT_FLOATS`.
+ * The columns of a row just claimed. The others are null on a pending row, or known to the claimer. Times are floats,
+ * which are twice as fast; the statement must set `EXACT_FLOATS`.
  */
 export function claimedColumns(alias: string): string {
   return CLAIMED_COLUMNS(alias, (time) => `date_part('epoch', ${time}) * 1000`).join(', ');
 }
 
-/** For this transaction only: floats arrive as they are, even if the role has them rounded. */
+/** For this transaction, return floats exactly, even if the role has rounding configured. */
 export const EXACT_FLOATS = `set_config('extra_float_digits', '1', true)`;
 
-/** An interval or a time in milliseconds, as text: the digits of a float depend on `extra_float_digits`. */
+/** An interval or a time in milliseconds, as text, since the digits of a float depend on `extra_float_digits`. */
 export function exactMs(time: string): string {
   return `(extract(epoch from ${time}) * 1000)::text`;
 }
 
 type ToMs = (time: string) => string;
 
-/** The columns of `o`, with its times as `ms` makes them. */
+/** The columns of `o`, with times formatted by `ms`. */
 type Columns = (o: string, ms: ToMs) => readonly string[];
 
 const CLAIMED_COLUMNS: Columns = (o, ms) => [
@@ -51,19 +50,19 @@ const ENDED_COLUMNS: Columns = (o, ms) => [
   `${o}.claim_token`,
 ];
 
-/** Pending: what the hot indexes hold. Written out alike everywhere, so that the planner recognises it. */
+/** Pending rows, which the hot indexes hold. Always written the same way, so that the planner recognizes it. */
 export const PENDING = 'dispatched_at is null and dead_at is null';
 
 /**
- * Where rows are, for `isAt`: made of the columns `tableoid` and `ctid` of rows that are locked. A ctid is unique only
- * within one physical table: partitions, and children that inherit, have their own.
+ * The physical places of locked rows, for `isAt`, from their `tableoid` and `ctid`. A ctid is unique only within one
+ * physical table: each partition or inheriting child has its own.
  */
 export const PLACES = `array_agg(ctid) as ctids, array_agg(tableoid) as tables,
           case when min(tableoid) = max(tableoid) then min(tableoid) end as only_table`;
 
 /**
- * Whether `o` is at one of the `PLACES` in the CTE `places`, and in this state. Where all of them are in one physical
- * table, as on a plain one, a comparison decides. CASE keeps the planner from finding the rows by anything but their ctid.
+ * Whether `o` is at one of the `PLACES` in the CTE `places`, and in this state. If they are all in one physical table,
+ * as without partitions, one comparison is enough. CASE forces the planner to find the rows by their ctid.
  */
 export function isAt(places: string, state: string): string {
   return `o.ctid = any ((select ctids from ${places})::tid[]) and case when ${state} then
@@ -73,12 +72,12 @@ export function isAt(places: string, state: string): string {
 }
 
 /**
- * All pending rows. Each hot index holds those with a key or those without: only said like this does the planner see
- * that two of them together hold all, instead of reading the table with its dispatched rows.
+ * All pending rows. Each hot index holds those with a key or those without. Only in this form does the planner see that
+ * two of them together hold all, instead of scanning the table with its dispatched rows.
  */
 export const ALL_PENDING = `${PENDING} and (key is null or key is not null)`;
 
-/** The database's clock, in a statement that starts after any lock wait. */
+/** The database's clock, for statements that start after any lock wait. */
 export const NOW = 'statement_timestamp()';
 
 export function nowPlusMs(parameter: string): string {

@@ -15,7 +15,7 @@ export interface Index {
   readonly valid: boolean;
   readonly unique: boolean;
   readonly primary: boolean;
-  /** Columns that are in the index but not part of its key. */
+  /** INCLUDE columns, which are not part of the key. */
   readonly included: readonly string[] | null;
 }
 
@@ -29,7 +29,7 @@ export interface Constraint {
 export interface Sequence {
   readonly schema: string;
   readonly name: string;
-  /** As text: it may be larger than a number is exact. */
+  /** As text, since it may exceed the safe integers. */
   readonly cache: string;
 }
 
@@ -38,9 +38,9 @@ export interface SideTable {
   readonly columns: readonly Column[];
 }
 
-/** What the catalog knows of the tables. */
+/** What the catalog says about the tables. */
 export interface Catalog {
-  /** `r` a table, `p` a partitioned one; others are no tables. Undefined when nothing has that name. */
+  /** `r` is a table, `p` a partitioned table; anything else is not a table. Undefined if nothing has that name. */
   readonly kind: string | undefined;
   readonly columns: readonly Column[];
   readonly indexes: readonly Index[];
@@ -53,11 +53,11 @@ export interface Catalog {
   readonly hasChildren: boolean;
   /** Undefined unless the table is partitioned; null for an expression. */
   readonly partitionColumns: readonly (string | null)[] | undefined;
-  /** The current role, where row-level security hides rows from it. */
-  readonly roleInTheDark: string | undefined;
+  /** The current role, if row-level security hides rows from it. */
+  readonly roleWithHiddenRows: string | undefined;
 }
 
-/** Names of built-in types come in quotes where the session has `quote_all_identifiers` on. */
+/** Names of built-in types are quoted if the session has `quote_all_identifiers` on. */
 const TYPE = `
   case when (select ty.typnamespace from pg_type ty where ty.oid = a.atttypid) = 'pg_catalog'::regnamespace
     then replace(format_type(a.atttypid, a.atttypmod), '"', '')
@@ -101,7 +101,7 @@ const CONSTRAINTS = `(
   from pg_constraint k where k.conrelid = t.oid
 )`;
 
-/** Those that `seq` owns, and those that its default draws from. */
+/** The sequences that `seq` owns, and those that its default uses. */
 const SEQUENCES = `(
   select json_agg(json_build_object('schema', n.nspname, 'name', c.relname, 'cache', s.seqcache::text))::text
   from pg_attribute a
@@ -120,14 +120,14 @@ const SEQUENCES = `(
   where a.attrelid = t.oid and a.attname = 'seq'
 )`;
 
-/** Policies that count for the current role and for a command. */
+/** Policies that apply to the current role and a command. */
 const POLICIES = `
   pg_policy p where p.polrelid = t.oid and p.polcmd in ('*', k.command) and exists (
     select from unnest(p.polroles) r where case when r = 0 then true else pg_has_role(r, 'usage') end
   )`;
 
-/** Only of a role that may change rows: one that only inserts need not see them. */
-const ROLE_IN_THE_DARK = `(
+/** Only for a role that may update rows: one that only inserts need not see them. */
+const ROLE_WITH_HIDDEN_ROWS = `(
   select current_user::text
   from (values ('r'::"char", 'select'), ('w', 'update'), ('d', 'delete')) k(command, privilege)
   where row_security_active(t.oid) and has_table_privilege(t.oid, 'update') and has_table_privilege(t.oid, k.privilege)
@@ -138,7 +138,7 @@ const ROLE_IN_THE_DARK = `(
   limit 1
 )`;
 
-/** One record, with lists as JSON texts. */
+/** Returns one record, with lists as JSON text. */
 export function describeTable(table: TableName): SqlStatement {
   return {
     text: `
@@ -160,7 +160,7 @@ export function describeTable(table: TableName): SqlStatement {
           select json_agg((select a.attname from pg_attribute a where a.attrelid = t.oid and a.attnum = k and k > 0))::text
           from pg_partitioned_table p, unnest(p.partattrs::int2[]) k where p.partrelid = t.oid
         ) as partition_columns,
-        ${ROLE_IN_THE_DARK} as role_in_the_dark
+        ${ROLE_WITH_HIDDEN_ROWS} as role_with_hidden_rows
       from (select to_regclass($1) as oid) named left join pg_class t on t.oid = named.oid`,
     values: [table.quoted(), table.quoted('_locks'), table.quoted('_processed')],
   };
@@ -179,7 +179,7 @@ export function toCatalog([record = {}]: readonly SqlRecord[]): Catalog {
     sides: { _locks: parsed(record.locks, JSON.parse), _processed: parsed(record.processed, JSON.parse) },
     hasChildren: record.has_children === true,
     partitionColumns: parsed(record.partition_columns, JSON.parse),
-    roleInTheDark: parsed(record.role_in_the_dark, String),
+    roleWithHiddenRows: parsed(record.role_with_hidden_rows, String),
   };
 }
 

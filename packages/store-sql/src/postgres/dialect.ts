@@ -14,7 +14,7 @@ import { processed } from './processed.js';
 import { createStatements, lockSchema, schemaTitle } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
 
-/** PostgreSQL; tested on 15 and 18. */
+/** The PostgreSQL dialect; tested on 15 and 18. */
 export const postgres = {
   name: 'postgres',
   begin: ['begin isolation level read committed'],

@@ -19,7 +19,7 @@ import { COLUMNS, type ColumnSpec, markTable } from './schema.js';
 
 const OUR_COLUMNS = [...COLUMNS.map(({ name }) => name), 'seq'];
 
-/** Ours by its mark, by having all our columns (Prisma makes no mark), or as the Prisma model of document 002. */
+/** A table is ours by its mark, by having all our columns (Prisma sets no mark), or as the Prisma model of document 002. */
 export function isOurs({ kind, columns, columnComment, tableComment }: Catalog): boolean {
   const names = columns.map(({ name }) => name);
   return (
@@ -58,7 +58,7 @@ function isForeignSide(side: SideTable | undefined, expected: readonly string[])
   );
 }
 
-/** Columns beyond ours that every insert must fill. */
+/** Unknown columns that every insert must fill. */
 function unfilled(columns: readonly Column[], ours: readonly string[]): readonly Column[] {
   return columns.filter(({ name, notNull, filled }) => notNull && !filled && !ours.includes(name));
 }
@@ -90,13 +90,13 @@ export function foreignTable(
   };
 }
 
-/** First: other columns are filled by it. */
+/** Runs first, because the backfill of other columns uses `created_at`. */
 function fillCreatedAt(table: TableName, columns: readonly Column[]): string[] {
   const isNullable = columns.some(({ name, notNull }) => name === 'created_at' && !notNull);
   return isNullable ? [`update ${table} set "created_at" = now() where "created_at" is null`] : [];
 }
 
-/** No row is left pending: nothing can tell which of them were sent. */
+/** Leaves no row pending, since it is unknown which of them were sent. */
 function endRows(table: TableName): string {
   const fills = COLUMNS.filter(({ notNull }) => notNull).map(fill);
   const ended = `"dispatched_at" = coalesce("dispatched_at", now()), "dead_at" = null, "dead_reason" = null`;
@@ -122,7 +122,7 @@ function obstacles(table: TableName, catalog: Catalog, differences: readonly Dif
   ];
 }
 
-/** What may refuse rows of ours, or a change of a column's type. */
+/** What may reject our rows, or a change of a column's type. */
 function constraintObstacles(table: TableName, { constraints, indexes }: Catalog): string[] {
   const onOurs = (columns: readonly string[] | null): boolean =>
     (columns ?? []).some((column) => OUR_COLUMNS.includes(column.replaceAll('"', '')));
@@ -133,11 +133,11 @@ function constraintObstacles(table: TableName, { constraints, indexes }: Catalog
   return [
     ...rules.map(
       ({ name, definition }) =>
-        `constraint ${quoteName(name)} may refuse rows of the outbox (${definition}): alter table ${table} drop constraint ${quoteName(name)}`,
+        `constraint ${quoteName(name)} may reject rows of the outbox (${definition}): alter table ${table} drop constraint ${quoteName(name)}`,
     ),
     ...unique.map(
       ({ name, columns }) =>
-        `index ${quoteName(name)} allows a value of (${columns.join(', ')}) only once: drop it, or its constraint`,
+        `index ${quoteName(name)} allows each value of (${columns.join(', ')}) only once: drop it, or its constraint`,
     ),
   ];
 }

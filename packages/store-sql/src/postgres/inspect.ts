@@ -27,8 +27,8 @@ export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
 }
 
 /**
- * Rows with and without a key are looked up apart, in the order of the index that holds their kind: the first is the
- * one that waits longest, and without the order the planner counts by reading the table, dispatched rows and all.
+ * Reads rows with and without a key separately, each in the order of its index: the first row has waited longest, and
+ * without the order the planner counts by scanning the whole table, dispatched rows included.
  */
 export function backlog(table: TableName, atMost: number | undefined): SqlStatement {
   const waiting = (kind: string, more = ''): string =>

@@ -3,15 +3,15 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { CLAIM_SETTINGS } from './claim.js';
 
-/** Nobody may wait longer for a dispatcher that stopped between its lock and its commit. */
+/** The maximum wait for a dispatcher that stalled between its lock and its commit. */
 const STALLED_CLAIMER_MS = 5_000;
 /** Separates our advisory locks from those of the application. */
 const LOCK_SPACE = 0x706f7374;
 
 /**
- * Held for one statement and a commit. A holder that stalls in between is cut off by the server. By the table's oid:
- * one instance may name the schema that another one finds by its search path. The columns are evaluated in their order:
- * the time-out holds for this lock and for nothing behind it.
+ * Held for one statement and a commit. The server cuts off a holder that stalls in between. Identified by the table's
+ * oid, since one instance may name the schema that another finds by its search path. The columns are evaluated in order,
+ * so the time-out applies to this lock and to nothing after it.
  */
 export function lockKeyedClaims(table: TableName, waitMs: number): SqlStatement {
   return {
@@ -25,7 +25,7 @@ export function lockKeyedClaims(table: TableName, waitMs: number): SqlStatement 
   };
 }
 
-/** Any role that can connect can hold an advisory lock. The age of a transaction shows only for one's own roles. */
+/** Any role that can connect can hold an advisory lock. The age of a transaction is visible only for one's own roles. */
 export const keyedLock: KeyedLockStatements = {
   holders: (table) => ({
     text: `

@@ -1,6 +1,6 @@
 import type { LockStatements } from '../dialect.js';
 
-/** By the clock at this moment: the statement may have waited for another one's. */
+/** Uses `clock_timestamp()`, since the statement may have waited for another one. */
 const UNTIL = `clock_timestamp() + $3::float8 * interval '1 millisecond'`;
 
 export const locks: LockStatements = {

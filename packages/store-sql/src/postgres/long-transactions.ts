@@ -3,9 +3,9 @@ import type { SqlRecord, SqlStatement } from '../sql-statement.js';
 import { quoteText } from '../table-name.js';
 
 /**
- * Whoever has a snapshot or has written keeps vacuum from removing what died since, in the outbox too: claims then wade
- * through dead rows. A session without either holds nothing back. Prepared transactions outlive their sessions. Sessions
- * of other roles show only to a member of `pg_read_all_stats`.
+ * A transaction with a snapshot or a write keeps vacuum from removing rows that died since, also in the outbox, so
+ * claims have to skip dead rows. A session with neither holds nothing back. Prepared transactions outlive their
+ * sessions. Sessions of other roles are visible only to members of `pg_read_all_stats`.
  */
 export function findLongTransactions(olderThanMs: number): SqlStatement {
   return {

@@ -6,10 +6,10 @@ import { END_CLAIM, isAt, NOW, PENDING, PLACES } from './columns.js';
 import { STATE } from './inspect.js';
 import { conditions, pageOf } from './page.js';
 
-const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
+const RESET_ROW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
 
-/** Parts of a policy that were left out stay as the row has them. Parameters are numbered from `first`. */
+/** Omitted parts of a policy keep the row's values. Parameters are numbered from `first`. */
 function newPolicy(
   { maxAttempts, backoff }: RetryOptions,
   first: number,
@@ -22,20 +22,20 @@ function newPolicy(
 }
 
 /**
- * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one.
- * The row is locked first: whoever settles it meanwhile decides which of the two it is.
+ * A row that is still pending keeps its `seq`, and so its place in its key; one that has ended gets a new `seq`. The row
+ * is locked first, so that a concurrent settle decides which of the two it is.
  */
 export function requeue(table: TableName, id: string, retry: RetryOptions = {}): SqlStatement {
   const policy = newPolicy(retry, 2);
-  const startAnew = `update ${table} as o set ${START_ANEW}${policy.set}`;
+  const reset = `update ${table} as o set ${RESET_ROW}${policy.set}`;
   return {
     text: `
       with found as materialized (
         select id, ${PENDING} as waiting from ${table} where id = $1 for update
       ), waiting as (
-        ${startAnew} from found f where o.id = f.id and f.waiting returning o.id
+        ${reset} from found f where o.id = f.id and f.waiting returning o.id
       ), ended as (
-        ${startAnew}, seq = default from found f where o.id = f.id and not f.waiting returning o.id
+        ${reset}, seq = default from found f where o.id = f.id and not f.waiting returning o.id
       )
       select id from waiting union all select id from ended`,
     values: [id, ...policy.values],
@@ -43,8 +43,8 @@ export function requeue(table: TableName, id: string, retry: RetryOptions = {}):
 }
 
 /**
- * Those that ended first, one after another by `seq`, so that a key comes back in its old order. Found first, then
- * locked by id as everywhere, if they still match.
+ * Requeues the rows that ended first, in `seq` order, so that a key keeps its order. Finds them first, then locks them
+ * by id, as everywhere, if they still match.
  */
 export function requeueWhere(
   table: TableName,
@@ -69,7 +69,7 @@ export function requeueWhere(
         from (select id from chosen order by seq) c
       )
       update ${table} as o
-      set ${START_ANEW}${policy.set}${keepsPlace ? '' : ', seq = n.seq'}
+      set ${RESET_ROW}${policy.set}${keepsPlace ? '' : ', seq = n.seq'}
       from numbered n
       where o.id = n.id
       returning o.id`,
@@ -84,7 +84,7 @@ export function discard(table: TableName, ids: readonly string[]): SqlStatement 
   };
 }
 
-/** A page at a time, so that no lock is held long; SKIP LOCKED, so that two sweepers share the work. */
+/** Deletes a page at a time to keep locks short. SKIP LOCKED lets two sweepers share the work. */
 export function purgePage(
   table: TableName,
   state: EndState,
@@ -120,7 +120,7 @@ export function purgePage(
   };
 }
 
-/** Compared with `$1`. The place of the last row to go is that of one row, also where many ended at the same time. */
+/** Compared with `$1`. The cut is the place of a single row, even if many ended at the same time. */
 function cutOf(olderThan: PurgeCut, endedAt: string, ended: string): { isOlder: string; value: unknown } {
   if (olderThan instanceof Date)
     return { isOlder: `${endedAt} < $1::timestamptz`, value: olderThan.toISOString() };

@@ -3,11 +3,11 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { PENDING } from './columns.js';
 
-/** Rows that one partial index holds, in the order of `time`. */
+/** The rows of one partial index, in the order of `time`. */
 interface IndexedRows {
   readonly where: string;
   readonly time: string;
-  /** The index is ordered by `seq` as well. */
+  /** Whether the index is also ordered by `seq`. */
   readonly hasSeq: boolean;
 }
 
@@ -25,8 +25,8 @@ const INDEXED: Readonly<Record<OutboxState, readonly IndexedRows[]>> = {
 };
 
 /**
- * The first rows that match, in the order in which they ended or fall due. Each index is read in its own order up to the
- * limit: asked for all at once, the planner reads and sorts every row of the table.
+ * Returns the first matching rows, in the order in which they ended or fall due. Reads each index in its own order up to
+ * the limit; with a single query for all, the planner would read and sort the whole table.
  */
 export function pageOf(table: TableName, filter: RowFilter, limit: number, order: RowOrder): SqlStatement {
   const { and, values } = conditions(filter);
@@ -38,7 +38,7 @@ export function pageOf(table: TableName, filter: RowFilter, limit: number, order
       (rows) =>
         `(select * from ${table} where ${rows.where}${and} order by ${orderIn(rows, order)} ${bound})`,
     );
-  // No state fits, e.g. a reason of pending rows. The parameters need their types all the same.
+  // No state matches, e.g. a dead reason with pending rows. The parameters still need types.
   if (parts.length === 0) parts.push(`(select * from ${table} where false${and} ${bound})`);
   return {
     text: `select o.* from (${parts.join(' union all ')}) as o order by ${listOrder(order)} ${bound}`,
@@ -47,21 +47,21 @@ export function pageOf(table: TableName, filter: RowFilter, limit: number, order
 }
 
 /**
- * The oldest rows are those to requeue: where many ended at once, the limit must not cut through a key, so those are
- * sorted by `seq`. The latest are there to look at, and are taken as the index has them.
+ * The oldest rows are the ones to requeue. If many ended at once, the limit must not split a key out of order, so they
+ * are sorted by `seq`. The latest rows are only for display and come in index order.
  */
 function orderIn({ time, hasSeq }: IndexedRows, order: RowOrder): string {
   if (order === 'oldest') return `${time}, seq`;
   return hasSeq ? `${time} desc, seq desc` : `${time} desc`;
 }
 
-/** By the time at which a row ended or falls due; the rows are called `o`. */
+/** The order by the time at which a row `o` ended or falls due. */
 export function listOrder(order: RowOrder): string {
   const direction = order === 'oldest' ? 'asc' : 'desc';
   return `coalesce(o.dispatched_at, o.dead_at, o.available_at) ${direction}, o.seq ${direction}`;
 }
 
-/** What the filter asks for besides the state, as further conditions; values are parameters, numbered from 1. */
+/** The conditions of the filter besides the state; values are parameters, numbered from 1. */
 export function conditions(filter: RowFilter): { and: string; values: unknown[] } {
   const values: unknown[] = [];
   const parts: string[] = [];
@@ -73,11 +73,11 @@ export function conditions(filter: RowFilter): { and: string; values: unknown[] 
   add(filter.id, (value) => `id = ${value}`);
   add(filter.topic, (value) => `topic = ${value}`);
   add(filter.key, (value) => `key = ${value}`);
-  // Not LIKE: the characters % and _ of an error text mean themselves.
+  // Not LIKE: % and _ in an error text are literal.
   add(filter.error, (value) => `position(${value}::text in last_error) > 0`);
   add(filter.reason, (value) => `dead_reason = ${value}`);
   if (filter.exceptCancelled) parts.push(`dead_reason is distinct from 'cancelled'`);
-  // A Date has milliseconds, the database microseconds: at a whole millisecond, rounding down changes no comparison.
+  // Dates have milliseconds, the database microseconds: rounding down does not change a comparison with a whole ms.
   add(filter.createdAfter, (value) => `created_at >= ${value}::timestamptz`);
   add(filter.createdBefore, (value) => `created_at < ${value}::timestamptz`);
   add(filter.deadAfter, (value) => `dead_at >= ${value}::timestamptz`);

@@ -2,16 +2,16 @@ import { MARK } from '../capabilities/table-origin.js';
 import type { SqlStatement } from '../sql-statement.js';
 import { quoteText, type TableName } from '../table-name.js';
 
-/** Raised when the table below changes; `docs/operations/schema.md` tells what each version brought. */
+/** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */
 export const SCHEMA_VERSION = 1;
 
 export interface ColumnSpec {
   readonly name: string;
-  /** As `format_type` gives it. */
+  /** As returned by `format_type`. */
   readonly type: string;
   readonly notNull?: boolean;
   readonly default?: string;
-  /** How rows of an older or adopted table are filled. Default: by `default`, or null. */
+  /** SQL that fills the rows of an older or adopted table. Defaults to `default`, or null. */
   readonly backfill?: string;
 }
 
@@ -47,8 +47,8 @@ export interface IndexSpec {
 }
 
 /**
- * The hot ones hold pending rows only: a million dispatched rows cost the claim nothing. None has a column that a
- * claim of a row without a key changes, so that such a claim is a HOT update.
+ * The hot indexes hold pending rows only, so a million dispatched rows cost a claim nothing. None contains a column that
+ * a claim without a key changes, so such a claim is a HOT update.
  */
 export const INDEXES: readonly IndexSpec[] = [
   {
@@ -86,8 +86,8 @@ export const CHECKS: readonly CheckSpec[] = [
 ];
 
 /**
- * Room in the page for HOT claims (44 k against 29 k rows/s in interleaved runs), and a vacuum that comes by number,
- * not by share: a share of a million dispatched rows comes too late for the few that are pending.
+ * Leaves room in the page for HOT claims (44 k instead of 29 k rows/s in interleaved runs), and triggers vacuum by row
+ * count rather than by fraction: a fraction of a million dispatched rows is too late for the few pending ones.
  */
 export const STORAGE: Readonly<Record<string, string>> = {
   fillfactor: '45',
@@ -97,7 +97,7 @@ export const STORAGE: Readonly<Record<string, string>> = {
   autovacuum_analyze_scale_factor: '0.1',
 };
 
-/** Every statement does nothing when its work is done already. */
+/** Every statement is idempotent. */
 export function createStatements(table: TableName): string[] {
   const columns = COLUMNS.map(({ name, type, notNull, default: value }) =>
     [`"${name}" ${type}`, notNull && 'not null', value && `default ${value}`].filter(Boolean).join(' '),
@@ -119,7 +119,7 @@ export function createStatements(table: TableName): string[] {
   ];
 }
 
-/** On a column: TypeORM's `synchronize` clears the comment of a table, and an entity schema can't name one. */
+/** Comments on a column, since TypeORM's `synchronize` clears table comments and an entity schema can't set one. */
 export function markTable(table: TableName): string {
   return `comment on column ${table}."id" is ${quoteText(schemaTitle())}`;
 }
@@ -138,7 +138,7 @@ export function schemaTitle(): string {
   return `${MARK}, schema version ${SCHEMA_VERSION}`;
 }
 
-/** Locks of jobs, and what consumers have processed. */
+/** The tables for job locks and processed messages. */
 export function sideTables(table: TableName): string[] {
   return [
     `create table if not exists ${table.quoted('_locks')} (
@@ -156,7 +156,7 @@ export function sideTables(table: TableName): string[] {
   ];
 }
 
-/** Two instances that start at once take turns. */
+/** Serializes instances that start at the same time. */
 export function lockSchema(table: TableName): SqlStatement {
   return {
     text: 'select pg_advisory_xact_lock(1886352244, hashtext($1))::text',

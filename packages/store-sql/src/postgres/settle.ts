@@ -4,10 +4,10 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { END_CLAIM, NOW, PENDING } from './columns.js';
 
-/** Without a token it is an operator's step, whoever holds the row. */
+/** Without a token it is an operator's action, whoever holds the claim. */
 const FENCE = '($2::varchar is null or o.claim_token = $2)';
 
-/** The token stays on the row as a receipt: a settle whose answer was lost can be repeated. */
+/** The token stays on the row as a receipt, so that a settle whose response was lost can be repeated. */
 export function settleDispatched(
   table: TableName,
   token: string | undefined,
@@ -23,7 +23,7 @@ export function settleDispatched(
   };
 }
 
-/** Every other outcome of a batch, in one statement: a thousand failed rows are not a thousand round trips. */
+/** Settles all other outcomes of a batch in one statement, not in one round trip per row. */
 export function settleUnpublished(
   table: TableName,
   token: string | undefined,
@@ -53,7 +53,7 @@ export function settleUnpublished(
   };
 }
 
-/** Everybody locks rows in the same order, so that nobody waits in a circle. */
+/** All statements lock rows in the same order, which prevents deadlocks. */
 function inLockOrder(outcomes: readonly UnpublishedOutcome[]): UnpublishedOutcome[] {
   return [...outcomes].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
@@ -71,7 +71,7 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
   };
 }
 
-/** The row is locked first: an update does not return what was there before it. */
+/** Locks the row first, since an update does not return the old values. */
 export function cancel(table: TableName, id: string): SqlStatement {
   return {
     text: `

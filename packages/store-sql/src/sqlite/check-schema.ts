@@ -83,10 +83,10 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
   if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
   const fits =
     column.type === spec.type || (spec.type === 'text' && /char|clob|text/.test(String(column.type)));
-  return fits ? [] : [unmendable(`column ${spec.name} is ${column.type}, not ${spec.type}`)];
+  return fits ? [] : [unalterable(`column ${spec.name} is ${column.type}, not ${spec.type}`)];
 }
 
-/** SQLite adds a column with NOT NULL only beside a constant; where that fails, every insert fills it anyway. */
+/** SQLite can add a NOT NULL column only with a constant default; otherwise it stays nullable, but every insert fills it. */
 function addColumn(
   table: TableName,
   { name, type, notNull, default: value, backfill }: ColumnSpec,
@@ -103,7 +103,7 @@ function addColumn(
 function seqDifference(columns: readonly SqlRecord[], create: string): Difference[] {
   const column = columns.find(({ name }) => name === 'seq');
   if (column?.type === 'integer' && column.pk === 1 && /autoincrement/i.test(create)) return [];
-  return [unmendable('column seq is not integer primary key autoincrement')];
+  return [unalterable('column seq is not integer primary key autoincrement')];
 }
 
 function idDifference(table: TableName, indexes: readonly SqlRecord[]): Difference[] {
@@ -122,11 +122,11 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly Sq
   );
   if (isThere) return [];
   const name = `${table.table}${spec.suffix}`;
-  const isInTheWay = indexes.some((index) => index.name === name);
-  const what = isInTheWay ? 'has other columns or another predicate' : 'is missing';
+  const isNameTaken = indexes.some((index) => index.name === name);
+  const what = isNameTaken ? 'has other columns or another predicate' : 'is missing';
   return [
     required(`index ${name} on (${spec.columns.join(', ')}) where ${spec.where} ${what}`, [
-      ...(isInTheWay ? [`drop index if exists ${table.quoted(spec.suffix)}`] : []),
+      ...(isNameTaken ? [`drop index if exists ${table.quoted(spec.suffix)}`] : []),
       createIndex(table, spec),
     ]),
   ];
@@ -138,10 +138,10 @@ function sideTableDifference(table: TableName, tables: Catalog['tables']): Diffe
     .map((suffix) => required(`table ${table.quoted(suffix)} is missing`, sideTables(table)));
 }
 
-/** ALTER TABLE of SQLite changes neither the type of a column nor a key, and rows are moved by nobody but their owner. */
-function unmendable(problem: string): Difference {
-  const cure = "which SQLite can't alter: rename the table, let ensure() make a new one, copy the rows";
-  return { ...required(`${problem}, ${cure}`, []), isByHand: true };
+/** SQLite's ALTER TABLE can't change a column's type or a key, and only the owner may move the rows to a new table. */
+function unalterable(problem: string): Difference {
+  const fix = "which SQLite can't alter: rename the table, let ensure() create a new one, and copy the rows";
+  return { ...required(`${problem}, ${fix}`, []), isByHand: true };
 }
 
 function required(problem: string, statements: readonly string[]): Difference {

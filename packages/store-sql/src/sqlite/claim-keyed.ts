@@ -6,9 +6,9 @@ import { claimRowsOfKeys } from './claim.js';
 import { flag, IS_BEHIND, list, NOW, PENDING, placeValues } from './columns.js';
 
 /**
- * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim. That is a rule
- * about other rows than the ones that are taken, and it needs no lock here: BEGIN IMMEDIATE admits one writer, so what
- * these steps read stays true until they commit.
+ * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim. This rule depends on
+ * rows that are not claimed, but needs no lock here: BEGIN IMMEDIATE admits one writer, so what these steps read stays
+ * true until they commit.
  */
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
@@ -21,7 +21,7 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
   };
 }
 
-/** The cost follows the batch, not the backlog: so many due rows are looked at, and no more. */
+/** Examines only this many due rows, so that the cost depends on the batch, not on the backlog. */
 function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatement {
   return {
     text: `
@@ -38,7 +38,7 @@ function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatemen
 
 interface Keys {
   readonly count: number;
-  /** In the order in which they fell due. */
+  /** In due order. */
   readonly free: readonly string[];
 }
 
@@ -47,7 +47,7 @@ function keysOf(window: readonly SqlRecord[]): Keys {
   return { count: isFree.size, free: [...isFree.keys()].filter((key) => isFree.get(key)) };
 }
 
-/** Key by key, until there are enough. */
+/** Takes key by key, until there are enough rows. */
 function* claimableRows(table: TableName, claim: KeyedClaim, { count, free }: Keys): SqlSteps {
   const share = shareOf(claim, count);
   const keysAtOnce = Math.max(MIN_KEYS, Math.ceil(claim.limit / share));
@@ -59,9 +59,8 @@ function* claimableRows(table: TableName, claim: KeyedClaim, { count, free }: Ke
 }
 
 /**
- * Of each key its oldest rows, as far as they are due without a gap. One with an expired claim can only be the first.
- * CROSS JOIN keeps the order of the loops: for each key its oldest rows are found by the index, however many wait
- * behind them.
+ * Reads the oldest rows of each key, up to the first that is not due. Only the first can have an expired claim. CROSS
+ * JOIN fixes the loop order, so that the index finds the oldest rows of each key, however many wait behind them.
  */
 function duePrefixes(
   table: TableName,
@@ -92,7 +91,7 @@ function duePrefixes(
   };
 }
 
-/** A row whose claim expired may have killed its owner. */
+/** A row whose claim expired may have crashed its owner. */
 function aloneIfOrphaned(rows: readonly SqlRecord[]): unknown[] {
   const orphan = rows.find(({ orphaned }) => orphaned === 1);
   return (orphan ? [orphan] : rows).map(({ seq }) => seq);

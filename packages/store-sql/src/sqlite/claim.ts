@@ -16,10 +16,10 @@ import {
 } from './columns.js';
 
 /**
- * Claims the oldest due rows without a key. Nothing is locked: work begins with BEGIN IMMEDIATE, which admits one
- * writer to the whole database, so no other claim comes in between.
+ * Claims the oldest due rows without a key. Needs no row locks: BEGIN IMMEDIATE admits one writer to the whole database,
+ * so no other claim runs at the same time.
  *
- * A row whose claim expired may have killed its owner: it is taken alone, so that it takes nobody along.
+ * A row whose claim expired may have crashed its owner, so it is claimed alone and can't take other rows down with it.
  */
 export function claimUnkeyed(table: TableName, claim: UnkeyedClaim): () => SqlSteps {
   return function* () {
@@ -69,7 +69,7 @@ function firstKeyedRow(table: TableName): SqlStatement {
   };
 }
 
-/** `claimed_key` repeats the key on claimed rows only, and is indexed: it finds the live claims of a key. */
+/** `claimed_key` repeats the key on claimed rows only and is indexed, to find the live claims of a key. */
 export function claimRowsOfKeys(table: TableName, claim: Claim, seqs: readonly unknown[]): SqlStatement {
   return {
     text: `
@@ -81,7 +81,7 @@ export function claimRowsOfKeys(table: TableName, claim: Claim, seqs: readonly u
   };
 }
 
-/** After a claim whose result never came: it may have been committed. */
+/** Used after a claim whose response was lost, since it may have been committed. */
 export function releaseToken(table: TableName, token: string): SqlStatement {
   const pending = KINDS.map((kind) => `select seq from ${table} where ${PENDING} and ${kind}`);
   return {

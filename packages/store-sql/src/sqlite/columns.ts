@@ -1,8 +1,8 @@
 import type { DuePlace } from '../dialect.js';
 
 /**
- * The database's clock as the tables hold it: whole milliseconds since 1970. SQLite reads it once for a statement.
- * Rounded, since 1794828020.498 * 1000 need not be a whole number. Needs SQLite 3.42.
+ * The database's clock as stored in the tables: whole milliseconds since 1970. SQLite reads it once per statement.
+ * Rounded, since 1794828020.498 * 1000 may not be a whole number. Needs SQLite 3.42.
  */
 export const NOW = `cast(round(unixepoch('subsec') * 1000) as integer)`;
 
@@ -10,21 +10,21 @@ export function nowPlusMs(ms: string): string {
   return `${NOW} + cast(round(${ms}) as integer)`;
 }
 
-/** What a row just claimed has to tell: what it lacks is null on a pending row, or known to the claimer. */
+/** The columns of a row just claimed. The others are null on a pending row, or known to the claimer. */
 export const CLAIMED_COLUMNS =
   'id, topic, payload, key, headers, created_at, available_at, attempts, retakes, last_error, max_attempts, backoff, seq';
 
 export const ROW_COLUMNS = `${CLAIMED_COLUMNS}, dispatched_at, dead_at, dead_reason, claim_token`;
 
-/** Pending: what the hot indexes hold. Written out alike everywhere, so that the planner recognises it. */
+/** Pending rows, which the hot indexes hold. Always written the same way, so that the planner recognizes it. */
 export const PENDING = 'dispatched_at is null and dead_at is null';
 
-/** Each hot index holds the pending rows of one kind: asked for all at once, the planner reads the whole table instead. */
+/** Each hot index holds one kind of pending rows; with one query for both, the planner would scan the whole table. */
 export const KINDS = ['key is null', 'key is not null'];
 
 export const END_CLAIM = 'claim_token = null, claimed_at = null, claimed_until = null, claimed_key = null';
 
-/** The members of a list that travels as one parameter. */
+/** The members of a list passed as one parameter. */
 export const LIST = '(select value from json_each(?))';
 
 export function list(values: readonly unknown[]): string {

@@ -11,7 +11,7 @@ import { processed } from './processed.js';
 import { createStatements, lockSchema, TITLE } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
 
-/** SQLite from 3.42; tested on 3.54 as sql.js has it, and by hand on 3.53 of better-sqlite3. */
+/** The dialect for SQLite 3.42 or newer; tested on 3.54 with sql.js, and manually on 3.53 with better-sqlite3. */
 export const sqlite = {
   name: 'sqlite',
   begin: ['begin immediate'],

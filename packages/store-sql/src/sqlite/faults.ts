@@ -1,7 +1,7 @@
 import type { DatabaseFault } from '../dialect.js';
 import { textsOf } from '../store/driver-errors.js';
 
-/** By what SQLite itself says: sql.js gives no code. */
+/** Matches SQLite's own messages, since sql.js sets no error code. */
 const FAULTS: ReadonlyArray<readonly [text: RegExp, fault: DatabaseFault]> = [
   [/UNIQUE constraint failed/, 'duplicate'],
   [/no such table/, 'no table'],

@@ -14,9 +14,9 @@ import { quoteName, type TableName } from '../table-name.js';
 import { END_CLAIM, NOW } from './columns.js';
 import { COLUMNS } from './schema.js';
 
-/** What the catalog knows of the tables. */
+/** What the catalog says about the tables. */
 export interface Catalog {
-  /** Type and CREATE statement of what has the name of one of the three tables. */
+  /** Type and CREATE statement of anything named like one of the three tables. */
   readonly tables: ReadonlyMap<string, { readonly isTable: boolean; readonly create: string }>;
   /** Of all three tables. */
   readonly columns: readonly SqlRecord[];
@@ -25,7 +25,7 @@ export interface Catalog {
 
 const OUR_COLUMNS = [...COLUMNS.map(({ name }) => name), 'seq'];
 
-/** SQLite keeps no comments beside a table: ours is known by its check on claims, or by having all our columns. */
+/** SQLite has no table comments: a table is ours by its check on claims, or by having all our columns. */
 export function isOurs(table: TableName, catalog: Catalog): boolean {
   const own = catalog.tables.get(table.table);
   const names = columnsOf(catalog, table.table).map(({ name }) => String(name));
@@ -52,7 +52,7 @@ function isForeignSide(catalog: Catalog, name: string, expected: readonly string
   return !side.isTable || !expected.every(has) || unfilled(columns, expected).length > 0;
 }
 
-/** Columns beyond ours that every insert must fill. */
+/** Unknown columns that every insert must fill. */
 function unfilled(columns: readonly SqlRecord[], ours: readonly string[]): readonly SqlRecord[] {
   return columns.filter(
     ({ name, not_null, value, pk }) =>
@@ -72,7 +72,7 @@ export function foreignTable(
   };
 }
 
-/** No row is left pending: nothing can tell which of them were sent. */
+/** Leaves no row pending, since it is unknown which of them were sent. */
 function endRows(table: TableName): string {
   const fills = COLUMNS.filter(({ notNull }) => notNull).map(({ name, backfill, default: value }) => {
     const values = [`"${name}"`, backfill, value].filter((each) => each !== undefined);

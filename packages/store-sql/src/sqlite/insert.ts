@@ -16,7 +16,7 @@ export function insert(table: TableName, rows: readonly NewRow[]): SqlStatement 
   };
 }
 
-/** JSON is kept as text, so it travels as text: nothing reads or rewrites it on the way. */
+/** JSON is stored as text, so it is passed as text, and nothing parses or rewrites it on the way. */
 function cells({ headers, availableAt, backoff, ...row }: NewRow): Record<string, unknown> {
   return {
     ...row,

@@ -33,7 +33,7 @@ export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
   };
 }
 
-/** Rows with and without a key are looked up apart, in the order of the index that holds their kind. */
+/** Reads rows with and without a key separately, each in the order of its index. */
 export function backlog(table: TableName, atMost = Number.MAX_SAFE_INTEGER): SqlStatement {
   const waiting = (kind: string, more = ''): string =>
     `select available_at from ${table} where ${PENDING} and ${kind}${more} order by available_at, seq limit ?`;

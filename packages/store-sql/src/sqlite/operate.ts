@@ -5,10 +5,10 @@ import type { TableName } from '../table-name.js';
 import { END_CLAIM, LIST, list, NOW, PENDING } from './columns.js';
 import { pageOf } from './page.js';
 
-const START_ANEW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
+const RESET_ROW = `dispatched_at = null, dead_at = null, dead_reason = null, last_error = null,
         attempts = 0, retakes = 0, available_at = ${NOW}, ${END_CLAIM}`;
 
-/** Parts of a policy that were left out stay as the row has them. */
+/** Omitted parts of a policy keep the row's values. */
 function newPolicy({ maxAttempts, backoff }: RetryOptions): { set: string; values: unknown[] } {
   const cells: ReadonlyArray<readonly [column: string, value: unknown]> = [
     ['max_attempts', maxAttempts],
@@ -22,15 +22,15 @@ function newPolicy({ maxAttempts, backoff }: RetryOptions): { set: string; value
 }
 
 /**
- * What is still pending keeps its `seq`, and so its place in its key; what comes back from the end gets a new one
- * behind all others. The next insert goes on behind that: AUTOINCREMENT looks at the greatest number there is, too.
+ * A row that is still pending keeps its `seq`, and so its place in its key; one that has ended gets a new `seq` behind
+ * all others. The next insert continues after that, since AUTOINCREMENT also considers the largest existing number.
  */
 export function requeue(table: TableName, id: string, retry: RetryOptions = {}): SqlStatement {
   const policy = newPolicy(retry);
   return {
     text: `
       update ${table}
-      set ${START_ANEW}${policy.set},
+      set ${RESET_ROW}${policy.set},
         seq = case when ${PENDING} then seq else (select max(seq) + 1 from ${table}) end
       where id = ?
       returning id`,
@@ -38,7 +38,7 @@ export function requeue(table: TableName, id: string, retry: RetryOptions = {}):
   };
 }
 
-/** Those that ended first, one after another by `seq`, so that a key comes back in its old order. */
+/** Requeues the rows that ended first, in `seq` order, so that a key keeps its order. */
 export function requeueWhere(
   table: TableName,
   filter: StateFilter,
@@ -50,7 +50,7 @@ export function requeueWhere(
   return {
     text: `
       update ${table} as o
-      set ${START_ANEW}${policy.set},
+      set ${RESET_ROW}${policy.set},
         seq = case when ${PENDING} then o.seq else n.tail end
       from (
         select id, (select max(seq) from ${table}) + row_number() over (order by seq) as tail
@@ -69,7 +69,7 @@ export function discard(table: TableName, ids: readonly string[]): SqlStatement 
   };
 }
 
-/** A page at a time, so that other writers get their turn in between. */
+/** Deletes a page at a time, so that other writers can run in between. */
 export function purgePage(
   table: TableName,
   state: EndState,
@@ -96,7 +96,7 @@ export function purgePage(
   };
 }
 
-/** The place of the last row to go is that of one row, also where many ended at the same time. */
+/** The cut is the place of a single row, even if many ended at the same time. */
 function ended(
   table: TableName,
   endedAt: string,

@@ -3,7 +3,7 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { PENDING } from './columns.js';
 
-/** Rows that one partial index holds, in the order of `time` and `seq`. */
+/** The rows of one partial index, in the order of `time` and `seq`. */
 interface IndexedRows {
   readonly where: string;
   readonly time: string;
@@ -19,8 +19,8 @@ const INDEXED: Readonly<Record<OutboxState, readonly IndexedRows[]>> = {
 };
 
 /**
- * The first rows that match, in the order in which they ended or fall due. Each index is read in its own order up to the
- * limit: asked for all at once, SQLite reads and sorts every row.
+ * Returns the first matching rows, in the order in which they ended or fall due. Reads each index in its own order up to
+ * the limit; with a single query for all, SQLite would read and sort every row.
  */
 export function pageOf(
   table: TableName,
@@ -41,7 +41,7 @@ export function pageOf(
           order by ${time} ${direction}, seq ${direction} limit ?
         )`,
     );
-  // No state fits, e.g. a reason of pending rows.
+  // No state matches, e.g. a dead reason with pending rows.
   if (parts.length === 0) return { text: `select ${columns} from ${table} where false`, values: [] };
   return {
     text: `
@@ -52,7 +52,7 @@ export function pageOf(
   };
 }
 
-/** What the filter asks for besides the state, as further conditions; values are parameters, in their order. */
+/** The conditions of the filter besides the state; values are parameters, in their order. */
 export function conditions(filter: RowFilter): { and: string; values: unknown[] } {
   const values: unknown[] = [];
   const parts: string[] = [];
@@ -64,7 +64,7 @@ export function conditions(filter: RowFilter): { and: string; values: unknown[] 
   add(filter.id, 'id = ?');
   add(filter.topic, 'topic = ?');
   add(filter.key, 'key = ?');
-  // Not LIKE: that takes no notice of case, and the characters % and _ of an error text mean themselves.
+  // Not LIKE: it ignores case, and % and _ in an error text are literal.
   add(filter.error, 'instr(last_error, ?) > 0');
   add(filter.reason, 'dead_reason = ?');
   if (filter.exceptCancelled) parts.push(`dead_reason is not 'cancelled'`);

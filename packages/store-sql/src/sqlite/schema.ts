@@ -2,7 +2,7 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { NOW } from './columns.js';
 
-/** Raised when the table below changes; `docs/operations/schema.md` tells what each version brought. */
+/** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */
 const SCHEMA_VERSION = 1;
 
 export interface ColumnSpec {
@@ -10,7 +10,7 @@ export interface ColumnSpec {
   readonly type: 'text' | 'integer';
   readonly notNull?: boolean;
   readonly default?: string;
-  /** How rows of an older or adopted table are filled. Default: by `default`, or null. */
+  /** SQL that fills the rows of an older or adopted table. Defaults to `default`, or null. */
   readonly backfill?: string;
 }
 
@@ -43,7 +43,7 @@ export interface IndexSpec {
   readonly where: string;
 }
 
-/** The hot ones hold pending rows only: a million dispatched rows cost the claim nothing. */
+/** The hot indexes hold pending rows only, so a million dispatched rows cost a claim nothing. */
 export const INDEXES: readonly IndexSpec[] = [
   {
     suffix: '_due',
@@ -76,10 +76,10 @@ const CHECKS: ReadonlyArray<readonly [suffix: string, condition: string]> = [
 export const TITLE = `Postcommit outbox on SQLite, schema version ${SCHEMA_VERSION}`;
 
 /**
- * Every statement does nothing when its work is done already.
+ * Every statement is idempotent.
  *
- * STRICT: without it a time written as text is kept as text, which is greater than every number, and the row is never
- * due. AUTOINCREMENT: without it the number of a deleted row is given again.
+ * STRICT: otherwise a time written as text stays text, which compares greater than every number, so the row would never
+ * be due. AUTOINCREMENT: otherwise the number of a deleted row could be reused.
  */
 export function createStatements(table: TableName): string[] {
   const lines = [
@@ -106,7 +106,7 @@ export function createIndex(table: TableName, { suffix, columns, where }: IndexS
   return `create index if not exists ${table.quoted(suffix)} on ${table.part('')} (${list}) where ${where}`;
 }
 
-/** Locks of jobs, and what consumers have processed. */
+/** The tables for job locks and processed messages. */
 export function sideTables(table: TableName): string[] {
   return [
     `create table if not exists ${table.quoted('_locks')} (
@@ -124,7 +124,7 @@ export function sideTables(table: TableName): string[] {
   ];
 }
 
-/** BEGIN IMMEDIATE has admitted one writer: instances that start at once take turns already. */
+/** BEGIN IMMEDIATE admits one writer, which already serializes instances that start at the same time. */
 export function lockSchema(): SqlStatement {
   return { text: 'select 1', values: [] };
 }

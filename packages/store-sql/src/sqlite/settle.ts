@@ -4,7 +4,7 @@ import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { END_CLAIM, LIST, list, NOW, nowPlusMs, PENDING } from './columns.js';
 
-/** The token stays on the row as a receipt: a settle whose answer was lost can be repeated. */
+/** The token stays on the row as a receipt, so that a settle whose response was lost can be repeated. */
 export function settleDispatched(
   table: TableName,
   token: string | undefined,
@@ -20,7 +20,7 @@ export function settleDispatched(
   };
 }
 
-/** Every other outcome of a batch, in one statement. */
+/** Settles all other outcomes of a batch in one statement. */
 export function settleUnpublished(
   table: TableName,
   token: string | undefined,
@@ -65,7 +65,7 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
   };
 }
 
-/** Looked at first: an update does not return what was there before it. */
+/** Reads the row first, since an update does not return the old values. */
 export function cancel(table: TableName, id: string): () => SqlSteps {
   return function* () {
     const [found] = yield {
@@ -81,7 +81,7 @@ export function cancel(table: TableName, id: string): () => SqlSteps {
   };
 }
 
-/** Without a token it is an operator's step, whoever holds the row. */
+/** Without a token it is an operator's action, whoever holds the claim. */
 function fence(token: string | undefined): string {
   return token === undefined ? 'true' : 'claim_token = ?';
 }

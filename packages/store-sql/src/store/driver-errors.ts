@@ -2,7 +2,7 @@ import { type NewRow, OutboxError } from '@postcommit/core';
 import type { DatabaseFault } from '../dialect.js';
 import type { TableName } from '../table-name.js';
 
-/** The id that the database's error names; some drivers drop that part. */
+/** Returns the id that the database error names; some drivers drop that part. */
 export function idNamedBy(error: unknown, rows: readonly NewRow[]): string | undefined {
   const detail = textsOf(error).join(' ');
   const isNamed = (id: string): boolean => detail.includes(`(${id})`) || detail.includes(`'${id}'`);
@@ -30,24 +30,24 @@ export function missingTableError(
   );
 }
 
-/** The SQLSTATE, wherever the driver or the ORM around it put it. */
+/** Returns the SQLSTATE, wherever the driver or ORM put it. */
 export function sqlState(error: unknown): string | undefined {
   return codesOf(error).find((code) => /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('P2'));
 }
 
-/** The codes of the error and of what it wraps. */
+/** Returns the codes of the error and of the errors it wraps. */
 export function codesOf(error: unknown): string[] {
   return chain(error)
     .flatMap((link) => [link.code, link.originalCode])
     .filter(isString);
 }
 
-/** All that the error and what it wraps say. */
+/** Returns the messages and details of the error and of the errors it wraps. */
 export function textsOf(error: unknown): string[] {
   return chain(error).flatMap((link) => [link.detail, link.message, link.originalMessage].filter(isString));
 }
 
-/** An error and what it wraps: TypeORM has `driverError`, Prisma `meta.driverAdapterError.cause`. */
+/** Returns an error and those it wraps: TypeORM has `driverError`, Prisma `meta.driverAdapterError.cause`. */
 function chain(error: unknown, depth = 0): Record<string, unknown>[] {
   if (typeof error !== 'object' || error === null || depth > 6) return [];
   const link = error as Record<string, unknown>;

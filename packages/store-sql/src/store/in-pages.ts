@@ -1,9 +1,9 @@
 import type { SqlRecord } from '../sql-statement.js';
 
-/** Rows deleted in one statement: short locks, short transactions. */
+/** Rows deleted per statement, to keep locks and transactions short. */
 const PAGE_SIZE = 1_000;
 
-/** Deletes page after page until one is not full; gives the number of all. */
+/** Deletes page after page until one is not full; returns the total number of rows deleted. */
 export async function inPages(deletePage: (pageSize: number) => Promise<SqlRecord[]>): Promise<number> {
   let total = 0;
   for (let deleted = PAGE_SIZE; deleted === PAGE_SIZE; total += deleted) {

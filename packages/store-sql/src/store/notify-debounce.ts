@@ -2,25 +2,25 @@ import type { Clock } from '@postcommit/core';
 import { atMost } from '../at-most.js';
 
 /**
- * Long enough that a busy process notifies forty times a second, whatever it enqueues: commits that notify wait for
- * each other. Short enough that a message of a burst is late by less than a network notices. With 100 ms, a message
- * each 50 ms was published 19 ms after its commit instead of 6.
+ * Limits a busy process to 40 notifications a second, because commits that notify wait for each other. Short enough to
+ * add no noticeable latency in a burst: with 100 ms, messages sent every 50 ms were published 19 ms after their commit
+ * instead of 6 ms.
  */
 export const NOTIFY_WINDOW_MS = 25;
 
-/** A stop does not wait longer than this for a hint. */
+/** Stopping waits no longer than this for a hint. */
 const FLUSH_MS = 1_000;
 
 /**
- * Which enqueues notify: the first after a quiet moment does, those that follow within the window don't, and one
- * trailing notification is sent for all of them at its end. That begins the next window, so that a burst that goes
- * on is told of by trailing ones alone, none of them in a transaction of the caller.
+ * Decides which enqueues notify. The first one after a quiet period does. Those that follow within the window don't; one
+ * trailing notification at its end covers them all and opens the next window. So a long burst sends only trailing
+ * notifications, none of them in the caller's transaction.
  */
 export class NotifyDebounce {
   readonly #send: () => Promise<unknown>;
   readonly #clock: Clock;
   #windowEndMs = Number.NEGATIVE_INFINITY;
-  #isOwed = false;
+  #isPending = false;
   #cancelTrailing: (() => void) | undefined;
   #sending: Promise<void> | undefined;
 
@@ -29,18 +29,18 @@ export class NotifyDebounce {
     this.#clock = clock;
   }
 
-  /** True: this enqueue is to notify. False: a trailing notification will come after it. */
+  /** Returns whether this enqueue should notify. If not, a trailing notification follows. */
   admit(): boolean {
     if (this.#isQuiet()) {
       this.#openWindow();
       return true;
     }
-    this.#isOwed = true;
+    this.#isPending = true;
     this.#awaitWindowEnd();
     return false;
   }
 
-  /** Sends now what is owed. Afterwards no timer remains. */
+  /** Sends the pending notification, if any, and leaves no timer behind. */
   async flush(): Promise<void> {
     await atMost(FLUSH_MS, this.#drain(), this.#clock);
   }
@@ -49,7 +49,7 @@ export class NotifyDebounce {
     await this.#sending;
     this.#cancelTrailing?.();
     this.#cancelTrailing = undefined;
-    if (this.#isOwed) this.#sendTrailing();
+    if (this.#isPending) this.#sendTrailing();
     await this.#sending;
   }
 
@@ -63,8 +63,8 @@ export class NotifyDebounce {
   }
 
   #awaitWindowEnd(): void {
-    // While one is being sent, the next waits: on a slow database they would pile up.
-    if (!this.#isOwed || this.#cancelTrailing || this.#sending !== undefined) return;
+    // Send one at a time: on a slow database they would pile up.
+    if (!this.#isPending || this.#cancelTrailing || this.#sending !== undefined) return;
     const restMs = Math.max(0, this.#windowEndMs - this.#clock.monotonicMs());
     this.#cancelTrailing = this.#clock.schedule(restMs, () => {
       this.#cancelTrailing = undefined;
@@ -73,13 +73,13 @@ export class NotifyDebounce {
   }
 
   #sendTrailing(): void {
-    this.#isOwed = false;
+    this.#isPending = false;
     const ended = (): void => {
       this.#sending = undefined;
       this.#openWindow();
       this.#awaitWindowEnd();
     };
-    // An error is dropped on purpose: it is only a hint, the rows are stored, and polling finds them.
+    // Errors are ignored on purpose: this is only a hint, the rows are stored, and polling finds them.
     this.#sending = this.#send().then(ended, ended);
   }
 }

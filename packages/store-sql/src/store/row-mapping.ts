@@ -9,30 +9,30 @@ interface RowRecord {
   readonly payload: string;
   readonly key: string | null;
   readonly headers: string | null;
-  /** Times are milliseconds, as numbers or as text. */
+  /** Times are in milliseconds, as numbers or text. */
   readonly created_at: number | string;
-  /** Null: when it was created. */
+  /** Null means `created_at`. */
   readonly available_at: number | string | null;
-  /** Null: none. */
+  /** Null means 0. */
   readonly attempts: number | null;
   readonly retakes: number | null;
   readonly last_error: string | null;
   readonly max_attempts: number | null;
   readonly backoff: string | null;
   readonly seq: number | string;
-  // A claim leaves these out.
+  // Claims omit these.
   readonly dispatched_at?: number | string | null;
   readonly dead_at?: number | string | null;
   readonly dead_reason?: DeadReason | null;
   readonly claim_token?: string | null;
 }
 
-/** An OutboxRow while it is being filled. */
+/** A mutable OutboxRow. */
 type Draft = { -readonly [Field in keyof OutboxRow]: OutboxRow[Field] };
 
 /**
- * Database record (snake_case, null) to row (camelCase, absent). A record edited into nonsense gets `undecodable`.
- * Written as plain assignments, since it runs for every row.
+ * Maps a database record (snake_case, null) to a row (camelCase, absent). Sets `undecodable` if somebody edited the
+ * record into something invalid. Uses plain assignments for speed, since it runs for every row.
  */
 export function toOutboxRow(record: SqlRecord, claimToken?: string): OutboxRow {
   const from = record as unknown as RowRecord;
@@ -69,12 +69,12 @@ function addJson(row: Draft, { headers, backoff }: RowRecord): void {
 }
 
 /**
- * RETURNING has no order. By due time, then by `seq`; but the rows of a key keep the order of their `seq` among
- * themselves: a head that backed off is due later than its followers.
+ * Sorts by due time, then by `seq`, since RETURNING has no order. Rows of one key always stay in `seq` order: after a
+ * back-off, the first row of a key is due later than those behind it.
  */
 export function inPublishOrder(records: readonly SqlRecord[]): readonly SqlRecord[] {
   const rows = records as unknown as readonly RowRecord[];
-  // Most batches have no key and come as they were claimed.
+  // Most batches have no key and are in order already.
   if (rows.every((row, place) => row.key === null && !isBefore(row, rows[place - 1]))) return records;
   const placed = rows
     .map((row) => ({ row, key: row.key, dueMs: dueMs(row), seq: Number(row.seq) }))
@@ -87,17 +87,17 @@ export function inPublishOrder(records: readonly SqlRecord[]): readonly SqlRecor
     else byKey.set(one.key, [one]);
   }
   for (const ofKey of byKey.values()) ofKey.sort((a, b) => b.seq - a.seq);
-  // Each place that belongs to a key is filled with the oldest row of it that is left.
+  // Fill each place of a key with the oldest remaining row of that key.
   const ordered = placed.map((one) => (one.key === null ? one : byKey.get(one.key)?.pop())?.row);
   return ordered as unknown as SqlRecord[];
 }
 
-/** A row whose claim had expired comes alone. */
+/** A row whose claim had expired is claimed alone. */
 export function isRetaken(records: readonly SqlRecord[]): boolean {
   return records.length === 1 && Number(records[0]?.retakes) > 0;
 }
 
-/** Where the last of these rows stands; unknown if its time was edited to what no number holds. */
+/** Returns the place of the last of these rows; undefined if its time was edited to something out of range. */
 export function lastPlace(records: readonly SqlRecord[]): DuePlace | undefined {
   const rows = records as unknown as readonly RowRecord[];
   const last = rows.reduce((latest, row) => (isBefore(latest, row) ? row : latest));
@@ -107,7 +107,7 @@ export function lastPlace(records: readonly SqlRecord[]): DuePlace | undefined {
     : undefined;
 }
 
-/** So much earlier in the order in which rows fall due. */
+/** Returns the place this much earlier in due order. */
 export function placeBefore({ availableAt }: DuePlace, ms: number): DuePlace {
   return { availableAt: String(Number(availableAt) - ms * 1000), seq: '0' };
 }
@@ -138,7 +138,7 @@ function isStringMap(value: unknown): value is Record<string, string> {
   return isObject(value) && Object.values(value).every((member) => typeof member === 'string');
 }
 
-/** Numbers, or the name of a strategy alone: whether there is one of that name, the dispatcher decides. */
+/** Accepts built-in policies with numbers, or a strategy name alone; the dispatcher checks that the strategy exists. */
 function isBackoff(value: unknown): value is BackoffOptions {
   if (!isObject(value) || typeof value.type !== 'string') return false;
   if (value.type === 'fixed' || value.type === 'exponential') return typeof value.delayMs === 'number';

@@ -24,10 +24,10 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import { backgroundClock } from '../background-clock.js';
-import { AnswerWatch } from '../claim/answer-watch.js';
 import type { ClaimSessions } from '../claim/claim-sessions.js';
 import { KeyedClaims } from '../claim/keyed-claims.js';
 import { KeyedLock } from '../claim/keyed-lock.js';
+import { ResponseMonitor } from '../claim/response-monitor.js';
 import { UnkeyedClaims } from '../claim/unkeyed-claims.js';
 import type {
   Claim,
@@ -47,17 +47,27 @@ import { inPublishOrder, isRetaken, toOutboxRow } from './row-mapping.js';
 
 export interface SqlOutboxStoreOptions extends OutboxStoreOptions, SqlTableOptions {
   /**
-   * Whether an enqueue wakes workers in other processes, where the database can: by NOTIFY on PostgreSQL. Default
-   * true. False where transactions that notify are a problem: PREPARE TRANSACTION refuses them, for one.
+   * Whether an enqueue wakes workers in other processes, if the database can: by NOTIFY on PostgreSQL. Turn it off if
+   * transactions must not notify; for example, PREPARE TRANSACTION rejects those that do.
+   *
+   * @default true
    */
   readonly wakeup?: boolean;
-  /** For the wake-up, and for how often to search from the front; rows follow the database's clock. Default: the process's. */
+  /**
+   * Clock for the wake-up and for searches from the front. Rows follow the database's clock.
+   *
+   * @default the process's clock
+   */
   readonly clock?: Clock;
-  /** Where rows without a key are claimed, while it has a session that is free. Store modules give it. */
+  /**
+   * Sessions to claim rows without a key in, while one is free. Store modules set this.
+   *
+   * @default none: claims run on the executor
+   */
   readonly claimSessions?: ClaimSessions | undefined;
 }
 
-/** For drivers: the options that each of them takes. */
+/** The option names shared by all stores, for drivers to check theirs against. */
 export const SQL_STORE_OPTION_NAMES: OptionNames<Omit<SqlOutboxStoreOptions, 'dialect'>> = {
   claimTimeoutMs: true,
   pipeline: true,
@@ -69,18 +79,21 @@ export const SQL_STORE_OPTION_NAMES: OptionNames<Omit<SqlOutboxStoreOptions, 'di
 };
 
 /**
- * What a session saves is the same for any number of rows. In a backlog, batches of 50 drain a sixth faster with claims in
- * a session, batches of 200 as fast, batches of 1,000 a twelfth more slowly: there, connections that claim and settle
- * in turns do better than one for each.
+ * Above this batch size, claim a backlog on the pool. A session saves the same time for any number of rows: batches of
+ * 50 drain a sixth faster, batches of 200 equally fast, and batches of 1,000 a twelfth slower, because connections that
+ * alternate between claims and settles beat one for each.
  */
 const MAX_SESSION_BACKLOG = 200;
 
-/** The outbox on a SQL database. A driver adds how to run statements and how to tell a transaction. */
+/**
+ * The outbox store for SQL databases. A subclass for a driver supplies the executor that runs statements, and
+ * `assertTransaction`, which recognizes the driver's open transactions.
+ */
 export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   readonly #dialect: SqlDialect;
   readonly #table: TableName;
   readonly #executor: SqlExecutor<Tx>;
-  readonly #answers: AnswerWatch;
+  readonly #responses: ResponseMonitor;
   readonly #claimSessions: ClaimSessions | undefined;
   readonly #newToken = createUuidv7();
   readonly #keyed: KeyedClaims;
@@ -103,7 +116,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       clock,
     });
     this.#keyed = new KeyedClaims((claim) => keyedLock.claim(claim));
-    this.#answers = new AnswerWatch(clock);
+    this.#responses = new ResponseMonitor(clock);
     this.#claimSessions = options.claimSessions;
     this.#unkeyed = new UnkeyedClaims((claim) => this.#claimWithoutKey(claim), clock);
     this.#wakesWorkers = options.wakeup ?? true;
@@ -116,7 +129,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     try {
       return inPublishOrder(await this.#claim(token, limit)).map((record) => toOutboxRow(record, token));
     } catch (error) {
-      // The claim may have been committed although its answer never came: nothing is published from it.
+      // The claim may have been committed although its response was lost. Nothing was published from it, so release it.
       await this.#run(this.#dialect.releaseToken(this.#table, token)).catch(() => []);
       throw error;
     }
@@ -137,7 +150,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       );
     }
     const ours = [...settled, ...(await this.#receipts(claimToken, outcomes, settled))];
-    if (claimToken !== undefined && outcomes.length > 0 && ours.length === 0) this.#claimSessions?.doubt();
+    if (claimToken !== undefined && outcomes.length > 0 && ours.length === 0)
+      this.#claimSessions?.invalidate();
     return ours;
   }
 
@@ -209,8 +223,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   }
 
   /**
-   * Sends the wake-up that a burst of enqueues is still owed, and leaves no timer behind: call it before you close the
-   * connection. Store modules do when the application stops. Never throws, and takes a second at the most.
+   * Sends the wake-up still pending after a burst of enqueues, and leaves no timer behind. Call it before you close the
+   * connection; store modules do so when the application stops. Never throws, and takes at most one second.
    */
   flushWakeup(): Promise<void> {
     return this.#hints.flush();
@@ -227,7 +241,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     }
   }
 
-  /** A worker in this process hears of it without the database; rows for later are found when they fall due. */
+  /** Workers in this process are woken without the database; rows scheduled for later are found when they fall due. */
   #withHint(insert: SqlStatement, rows: readonly NewRow[]): SqlStatement {
     if (!this.#wakesWorkers || this.hasEnqueueListeners || !this.#dialect.notify || !rows.some(isDue)) {
       return insert;
@@ -248,7 +262,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     );
   }
 
-  /** Asks only where the error does not say it; the caller's transaction is aborted by now and answers nothing. */
+  /** Queries only if the error doesn't name the id, and never in the caller's transaction, which is aborted by now. */
   async #takenId(error: unknown, rows: readonly NewRow[], tx: Tx | undefined): Promise<string | undefined> {
     const named = idNamedBy(error, rows);
     if (named !== undefined || tx !== undefined) return named;
@@ -257,10 +271,10 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return taken?.id as string | undefined;
   }
 
-  /** Rows with and without a key take turns at coming first; a retaken row comes alone. */
+  /** Rows with and without a key take turns at being claimed first; a retaken row is claimed alone. */
   async #claim(token: string, limit: number): Promise<SqlRecord[]> {
     const claim = { token, timeoutMs: this.claimTimeoutMs };
-    const keyedFirst = this.#keyed.isTheirTurn();
+    const keyedFirst = this.#keyed.takeTurn();
     const first = keyedFirst ? await this.#keyed.claim({ ...claim, limit, mayRetake: true }) : [];
     if (first.length === limit || isRetaken(first)) return first;
     const unkeyed = await this.#claimUnkeyed({
@@ -285,7 +299,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     return rows;
   }
 
-  /** Ids that an earlier settle under this token recorded; asked only when some are missing. */
+  /** Returns ids that an earlier settle under this token recorded. Queries only when some are missing. */
   async #receipts(
     token: string | undefined,
     outcomes: readonly Outcome[],
@@ -304,21 +318,21 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     const work = this.#dialect.claimUnkeyed(this.#table, claim);
     const session = this.#maySessionClaim(claim) ? this.#claimSessions : undefined;
     const inSession = typeof work === 'function' ? undefined : session?.claim(work);
-    return inSession === undefined ? this.#run(work) : this.#answered(inSession);
+    return inSession === undefined ? this.#run(work) : this.#watched(inSession);
   }
 
-  /** Where nothing is settled at present, more rows would be claimed only to be published again when they expire. */
+  /** While the database can't settle rows, more claims would only expire and be published again. */
   #maySessionClaim({ isBacklog, limit }: UnkeyedClaim): boolean {
-    return this.#answers.isAnswering && !(isBacklog && limit > MAX_SESSION_BACKLOG);
+    return this.#responses.isResponding && !(isBacklog && limit > MAX_SESSION_BACKLOG);
   }
 
   #run(work: SqlWork): Promise<SqlRecord[]> {
-    return this.#answered(this.#executor(work));
+    return this.#watched(this.#executor(work));
   }
 
-  async #answered(answer: Promise<SqlRecord[]>): Promise<SqlRecord[]> {
+  async #watched(response: Promise<SqlRecord[]>): Promise<SqlRecord[]> {
     try {
-      return await this.#answers.of(answer);
+      return await this.#responses.watch(response);
     } catch (error) {
       throw missingTableError(this.#dialect.faultOf(error), this.#table, error) ?? error;
     }
@@ -329,7 +343,7 @@ function idsOf(records: readonly SqlRecord[]): string[] {
   return records.map(({ id }) => id as string);
 }
 
-/** By this process's clock, which is good enough for a hint. */
+/** Uses this process's clock, which is good enough for a hint. */
 function isDue({ availableAt }: NewRow): boolean {
   return availableAt === undefined || availableAt.getTime() <= Date.now();
 }

@@ -3,14 +3,14 @@ export interface Notification {
   readonly payload?: string | undefined;
 }
 
-/** As `pg` takes it: what has a name is prepared once, and then only named. */
+/** A query as `pg` takes it. The server prepares a named query once and reuses it by its name. */
 export interface NamedQuery {
   readonly name: string;
   readonly text: string;
   readonly values: unknown[];
 }
 
-/** The methods of a `pg.Client` that we call: any version's fits. */
+/** The part of `pg.Client` that the listener connection uses. */
 export interface ListenClientLike {
   connect(): Promise<unknown>;
   query(query: string | NamedQuery): Promise<{ rows: Record<string, unknown>[] }>;
@@ -18,6 +18,6 @@ export interface ListenClientLike {
   on(event: 'notification', listener: (notification: Notification) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
-  /** `end` waits for the other side; where that is gone, this lets go of the socket. */
+  /** `end` waits for the server; if that is gone, destroying the stream releases the socket. */
   readonly connection?: { readonly stream: { destroy(): unknown } };
 }

@@ -6,27 +6,27 @@ import type { TableName } from '../../table-name.js';
 import type { ListenClientLike, NamedQuery, Notification } from './listen-client-like.js';
 import { channelOf, listen, probeIn } from './notify.js';
 
-/** A step that takes longer has failed: a connection can be dead without anybody saying so. */
+/** A step that takes longer has failed: a connection can die without any notice. */
 const STEP_MS = 10_000;
-/** From the COMMIT of a notification to its arrival; a millisecond is normal. */
+/** From the COMMIT of a notification to its arrival, which normally takes a millisecond. */
 const PROOF_MS = 5_000;
-/** How often an idle connection is asked whether it still lives, and how long it has to answer. */
-const CHECK_EVERY_MS = 30_000;
-const ANSWER_MS = 5_000;
-/** How long the other side has to say goodbye. */
-const GOODBYE_MS = 1_000;
+/** How often an idle connection is checked, and how long it has to respond. */
+const CHECK_INTERVAL_MS = 30_000;
+const CHECK_MS = 5_000;
+/** How long the server has to close the connection. */
+const CLOSE_MS = 1_000;
 
-/** One connection that listens, from its opening to its end. Whatever ends it comes out as `lost`, and only there. */
-export class ListeningConnection {
-  /** Resolves with the reason once nothing is heard any more. Never rejects. */
+/** One listener connection, from open to close. Whatever ends it resolves `lost`, and only that. */
+export class ListenerConnection {
+  /** Resolves with the reason when the connection no longer listens. Never rejects. */
   readonly lost: Promise<unknown>;
   readonly #client: ListenClientLike;
   readonly #table: TableName;
   readonly #clock: Clock;
   readonly #probe = randomUUID();
-  readonly #heardProbe: Promise<boolean>;
-  #hearProbe: (isHeard: boolean) => void = () => {};
-  #tellLost: (reason: unknown) => void = () => {};
+  readonly #probeHeard: Promise<boolean>;
+  #resolveProbe: (isHeard: boolean) => void = () => {};
+  #resolveLost: (reason: unknown) => void = () => {};
   #failStep: ((reason: unknown) => void) | undefined;
   #cancelCheck: (() => void) | undefined;
   #isConnected = false;
@@ -38,14 +38,14 @@ export class ListeningConnection {
     this.#table = table;
     this.#clock = clock;
     this.lost = new Promise((resolve) => {
-      this.#tellLost = resolve;
+      this.#resolveLost = resolve;
     });
-    this.#heardProbe = new Promise((resolve) => {
-      this.#hearProbe = resolve;
+    this.#probeHeard = new Promise((resolve) => {
+      this.#resolveProbe = resolve;
     });
-    // They stay on the client for good: an error may come after the end, and one that nobody hears ends the process.
+    // Never removed: an error may come after the end, and an unhandled 'error' event ends the process.
     client.on('error', (error) => this.lose(error));
-    client.on('end', () => this.lose(new Error('the server closed the connection that listens')));
+    client.on('end', () => this.lose(new Error('the server closed the listener connection')));
     client.on('notification', (notification) => this.#receive(notification, onHint));
   }
 
@@ -55,72 +55,72 @@ export class ListeningConnection {
     await this.#step('LISTEN', STEP_MS, () => this.#client.query(listen(this.#table)));
   }
 
-  /** Whether a notification arrives here that `send` sends from another connection. */
+  /** Whether a notification that `send` sends from another connection arrives here. */
   async hears(send: (probe: string) => Promise<unknown>): Promise<boolean> {
     await this.#step('NOTIFY from another connection', STEP_MS, () => send(this.#probe));
     const isTooLate = (): Promise<boolean> => Promise.resolve(false);
-    return this.#step('its arrival', PROOF_MS, () => this.#heardProbe, isTooLate);
+    return this.#step('its arrival', PROOF_MS, () => this.#probeHeard, isTooLate);
   }
 
-  /** Whether something can be asked: one thing at a time, and nothing after the end. */
+  /** Whether a query can be sent: one at a time, and none after the end. */
   get isFree(): boolean {
     return this.#end === undefined && this.#failStep === undefined;
   }
 
-  async ask(query: NamedQuery): Promise<SqlRecord[]> {
-    return (await this.#step('an answer', STEP_MS, () => this.#client.query(query))).rows;
+  async query(query: NamedQuery): Promise<SqlRecord[]> {
+    return (await this.#step('a query', STEP_MS, () => this.#client.query(query))).rows;
   }
 
-  /** Asks now and then whether the connection lives: one that was cut off without a word looks like an idle one. */
+  /** Checks the connection at intervals: one that was cut off silently looks like an idle one. */
   checkRegularly(): void {
     if (this.#end) return;
-    this.#cancelCheck = this.#clock.schedule(CHECK_EVERY_MS, () => {
-      // Whatever is being asked has a limit of its own.
+    this.#cancelCheck = this.#clock.schedule(CHECK_INTERVAL_MS, () => {
+      // The query under way has its own time limit.
       if (!this.isFree) return this.checkRegularly();
-      this.#step('a check', ANSWER_MS, () => this.#client.query('select 1')).then(
+      this.#step('a check', CHECK_MS, () => this.#client.query('select 1')).then(
         () => this.checkRegularly(),
         (error: unknown) => this.lose(error),
       );
     });
   }
 
-  /** Ends it for this reason; only the first one counts. */
+  /** Ends the connection for this reason; only the first reason counts. */
   lose(reason: unknown): void {
     if (this.#end) return;
     this.#end = { reason };
     this.#cancelCheck?.();
     this.#failStep?.(reason);
-    this.#tellLost(reason);
+    this.#resolveLost(reason);
   }
 
-  /** At any time, also in the middle of `open`. Afterwards no timer and no connection remains. */
+  /** May be called at any time, even during `open`. Leaves no timer and no connection behind. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
   async #close(): Promise<void> {
-    this.lose(new Error('the connection that listens was closed'));
-    const goodbye = this.#client.end();
-    // A client that is still connecting would end only when it has connected.
-    if (this.#isConnected) await atMost(GOODBYE_MS, goodbye, this.#clock);
+    this.lose(new Error('the listener connection was closed'));
+    const ending = this.#client.end();
+    // A client that is still connecting would end only after it has connected.
+    if (this.#isConnected) await atMost(CLOSE_MS, ending, this.#clock);
     this.#client.connection?.stream.destroy();
-    await atMost(GOODBYE_MS, goodbye, this.#clock);
+    await atMost(CLOSE_MS, ending, this.#clock);
   }
 
   #receive({ channel, payload = '' }: Notification, onHint: () => void): void {
     if (this.#end || channel !== channelOf(this.#table)) return;
     const probe = probeIn(payload);
     if (probe === undefined) onHint();
-    else if (probe === this.#probe) this.#hearProbe(true);
+    else if (probe === this.#probe) this.#resolveProbe(true);
   }
 
-  /** One at a time. Fails when it takes too long, and when the connection ends meanwhile. */
+  /** Runs one step at a time. Fails when it takes too long, or when the connection ends in the meantime. */
   async #step<T>(
     name: string,
     limitMs: number,
     work: () => Promise<T>,
-    late: () => Promise<T> = () => Promise.reject(noAnswer(name, limitMs)),
+    late: () => Promise<T> = () => Promise.reject(timedOut(name, limitMs)),
   ): Promise<T> {
     if (this.#end) throw this.#end.reason;
     let cancel: (() => void) | undefined;
@@ -137,6 +137,6 @@ export class ListeningConnection {
   }
 }
 
-function noAnswer(step: string, limitMs: number): Error {
-  return new Error(`the connection that listens: ${step} took more than ${limitMs} ms`);
+function timedOut(step: string, limitMs: number): Error {
+  return new Error(`listener connection: ${step} took more than ${limitMs} ms`);
 }

@@ -7,19 +7,28 @@ import type { ListenClientLike } from './listen-client-like.js';
 import { type SubscriptionSource, WakeupSubscription } from './wakeup-subscription.js';
 
 export interface PostgresWakeupOptions extends TableOptions {
-  /** Makes a new client, not yet connected, each time one is needed: `() => new pg.Client(…)`. It is closed here. */
+  /** Creates a new, unconnected client each time one is needed: `() => new pg.Client(…)`. The wake-up closes it. */
   readonly listenClient: () => ListenClientLike;
-  /** For checks, time-outs and reconnecting. Default: the process's. */
+  /**
+   * Clock for checks, time-outs and reconnecting.
+   *
+   * @default the process's clock
+   */
   readonly clock?: Clock;
-  /** Given to the store too, its claims run on the connection that listens. Default: they don't. */
+  /**
+   * Pass the same instance to the store to run its claims on the listener connection.
+   *
+   * @default none: claims run on the pool
+   */
   readonly claimSessions?: ClaimSessions | undefined;
 }
 
 /**
- * Hears the NOTIFY of enqueues in other processes, on a connection of its own for each listener. That this works is
- * proven first: a notification sent through the executor has to arrive. Where it doesn't, behind a transaction pooler,
- * the listener is told so and nothing is tried again; a connection that is lost is replaced, and each attempt that fails
- * is told.
+ * Wakes workers on the NOTIFY of enqueues in other processes, with a dedicated connection per listener.
+ *
+ * It first verifies that notifications arrive, by sending one through the executor. If it doesn't arrive, e.g. behind a
+ * transaction pooler, it reports this to the listener (`INVALID_CONFIG`) and does not retry. A lost connection is
+ * replaced; each failed attempt is reported to the listener.
  */
 export class PostgresWakeup extends OutboxWakeup {
   readonly #source: SubscriptionSource;

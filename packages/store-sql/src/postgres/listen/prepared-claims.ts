@@ -4,61 +4,61 @@ import type { ClaimSession } from '../../claim/claim-sessions.js';
 import type { SqlExecutor, SqlRecord, SqlStatement } from '../../sql-statement.js';
 import type { TableName } from '../../table-name.js';
 import type { NamedQuery } from './listen-client-like.js';
-import type { ListeningConnection } from './listener-connection.js';
-import { claimSettings, seeTheSame, whatIsSeen } from './session.js';
+import type { ListenerConnection } from './listener-connection.js';
+import { claimSettings, describeView, seeSameRows } from './session.js';
 
-/** How long the end waits for a claim: if it is cut off, nobody knows what was claimed. */
+/** How long `end` waits for the last claim: cutting it off would leave unknown what was claimed. */
 const LAST_CLAIM_MS = 5_000;
 
 /**
- * Claims on the connection that listens. It is no pooler's, as notifications arrive, so that statements can stay
- * prepared there: a claim of one row then takes less than half of its time.
+ * Claims on the listener connection. Notifications arrive there, so it does not go through a transaction pooler and can
+ * keep statements prepared. That cuts the time of a claim of one row by more than half.
  */
 export class PreparedClaims implements ClaimSession {
-  readonly #connection: ListeningConnection;
+  readonly #connection: ListenerConnection;
   readonly #clock: Clock;
-  /** By their texts, of which there is a handful. */
+  /** Keyed by statement text, of which there are only a handful. */
   readonly #names = new Map<string, string>();
   #last: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
 
-  /** Undefined where rows claimed there might be others than the executor settles. */
+  /** Returns undefined if the connection might claim other rows than the executor settles. */
   static async on(
-    connection: ListeningConnection,
+    connection: ListenerConnection,
     executor: SqlExecutor<never>,
     table: TableName,
     clock: Clock,
   ): Promise<PreparedClaims | undefined> {
-    const [here] = await connection.ask(unnamed(whatIsSeen(table)));
-    const [there] = await executor(whatIsSeen(table));
-    if (!seeTheSame(here, there)) return undefined;
-    await connection.ask(unnamed(claimSettings()));
+    const [here] = await connection.query(unnamed(describeView(table)));
+    const [there] = await executor(describeView(table));
+    if (!seeSameRows(here, there)) return undefined;
+    await connection.query(unnamed(claimSettings()));
     return new PreparedClaims(connection, clock);
   }
 
-  private constructor(connection: ListeningConnection, clock: Clock) {
+  private constructor(connection: ListenerConnection, clock: Clock) {
     this.#connection = connection;
     this.#clock = clock;
   }
 
   claim(statement: SqlStatement): Promise<SqlRecord[]> | undefined {
     if (this.#hasEnded || !this.#connection.isFree) return undefined;
-    const claiming = this.#connection.ask(this.#named(statement));
-    // As a pool does with a connection on which something failed: whatever it was, a new one may be rid of it. A claim
-    // that is not answered, be it that it waits for a lock, ends it too, and the next one goes another way.
+    const claiming = this.#connection.query(this.#named(statement));
+    // Like a pool, drop a connection on which a query failed. A claim that times out, even one that waits for a lock,
+    // ends the connection too, and the next claim runs on the pool.
     this.#last = claiming.catch((error: unknown) => this.#connection.lose(error));
     return claiming;
   }
 
-  doubt(): void {
+  invalidate(): void {
     this.#connection.lose(
       new Error(
-        'nothing of a claim was found when it was settled: the connection that listens is replaced, in case that it is one to another server than those of the pool',
+        'settle matched no row of the claim; reconnecting the listener in case it points at a different server than the pool',
       ),
     );
   }
 
-  /** No claim begins any more, and the last one is answered, unless that takes long. */
+  /** Refuses new claims and waits for the last one, up to a limit. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     await atMost(LAST_CLAIM_MS, this.#last, this.#clock);

@@ -2,10 +2,10 @@ import type { SqlRecord, SqlStatement } from '../../sql-statement.js';
 import type { TableName } from '../../table-name.js';
 
 /**
- * For a session whose statements stay prepared. One plan is made for each, perhaps on an empty table, and kept however
- * the table grows: so it may only be the one that reads an index in its order. Without `jit`, since a server before 18
- * counts a way that is forbidden and still has to be gone as one so expensive that compiling it pays. READ COMMITTED,
- * since a claim under a stricter default would fail where it meets another instead of passing it by.
+ * Settings for a session with prepared statements. Each gets one plan, perhaps made on an empty table, and keeps it
+ * however the table grows. So the only plan allowed is the one that reads an index in its order. `jit` is off because
+ * before PostgreSQL 18 a disabled plan node gets a huge cost, which would trigger it. READ COMMITTED because under a
+ * stricter default a claim that meets another would fail instead of skipping its rows.
  */
 const CLAIM_SETTINGS = [
   ['plan_cache_mode', 'force_generic_plan'],
@@ -21,8 +21,8 @@ export function claimSettings(): SqlStatement {
   return { text: `select ${settings.join(', ')}`, values: [] };
 }
 
-/** Which table a session means by that name, as whom, and whether policies hide rows of it. */
-export function whatIsSeen(table: TableName): SqlStatement {
+/** Returns the table that the name resolves to in this session, its role, and whether policies hide rows from it. */
+export function describeView(table: TableName): SqlStatement {
   return {
     text: `select found::oid::text as seen, current_user::text as role, row_security_active(found::oid) as is_filtered
       from to_regclass($1) as found`,
@@ -30,8 +30,8 @@ export function whatIsSeen(table: TableName): SqlStatement {
   };
 }
 
-/** Two sessions that see the same table as the same role claim the same rows, unless a policy decides by more than that. */
-export function seeTheSame(one: SqlRecord | undefined, other: SqlRecord | undefined): boolean {
+/** Two sessions with the same table and role claim the same rows, unless a policy depends on anything else. */
+export function seeSameRows(one: SqlRecord | undefined, other: SqlRecord | undefined): boolean {
   if (typeof one?.seen !== 'string' || one.is_filtered !== false) return false;
   return one.seen === other?.seen && one.role === other.role;
 }

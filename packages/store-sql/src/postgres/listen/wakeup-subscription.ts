@@ -3,11 +3,11 @@ import type { ClaimSessions } from '../../claim/claim-sessions.js';
 import type { SqlExecutor } from '../../sql-statement.js';
 import type { TableName } from '../../table-name.js';
 import type { ListenClientLike } from './listen-client-like.js';
-import { ListeningConnection } from './listener-connection.js';
+import { ListenerConnection } from './listener-connection.js';
 import { notifyProbe } from './notify.js';
 import { PreparedClaims } from './prepared-claims.js';
 
-/** From half a second to half a minute; the jitter keeps a hundred workers from coming back together. */
+/** From half a second to half a minute; the jitter keeps a hundred workers from reconnecting at once. */
 const RECONNECT = { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000, jitter: 'equal' } as const;
 
 export interface SubscriptionSource {
@@ -15,7 +15,7 @@ export interface SubscriptionSource {
   readonly listenClient: () => ListenClientLike;
   readonly table: TableName;
   readonly clock: Clock;
-  /** Who may claim on the connection. */
+  /** Where to offer the connection for claims. */
   readonly claimSessions: ClaimSessions | undefined;
 }
 
@@ -25,12 +25,12 @@ interface Failure {
   readonly willRetry: boolean;
 }
 
-/** One listener and its connection, which is replaced as often as it is lost. */
+/** One listener and its connection, which is replaced whenever it is lost. */
 export class WakeupSubscription {
   readonly #source: SubscriptionSource;
   readonly #listener: WakeupListener;
   readonly #ended: Promise<void>;
-  #connection: ListeningConnection | undefined;
+  #connection: ListenerConnection | undefined;
   #claims: PreparedClaims | undefined;
   #endPause: (() => void) | undefined;
   #failures = 0;
@@ -43,7 +43,7 @@ export class WakeupSubscription {
     this.#ended = this.#run();
   }
 
-  /** Resolves when no connection and no timer is left. The listener hears nothing from the call on. */
+  /** Resolves when no connection and no timer is left. The listener is not called any more, from this call on. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#endPause?.();
@@ -65,40 +65,40 @@ export class WakeupSubscription {
 
   async #listenUntilLost(): Promise<Failure> {
     const { executor, listenClient, table, clock } = this.#source;
-    let takeBack: (() => void) | undefined;
+    let stopClaims: (() => void) | undefined;
     try {
-      const connection = new ListeningConnection(listenClient(), table, () => this.#hint(), clock);
+      const connection = new ListenerConnection(listenClient(), table, () => this.#hint(), clock);
       this.#connection = connection;
       await connection.open();
       const isProven = await connection.hears((probe) => executor(notifyProbe(table, probe)));
-      // What worked before will work again, once a failover is over for example.
+      // What worked before will work again, for example once a failover is over.
       if (!isProven) return { error: cannotListen(), willRetry: this.#wasProven };
-      takeBack = await this.#lend(connection);
+      stopClaims = await this.#offerForClaims(connection);
       this.#begin();
       connection.checkRegularly();
       return { error: await connection.lost, willRetry: true };
     } catch (error) {
       return { error, willRetry: true };
     } finally {
-      takeBack?.();
+      stopClaims?.();
       this.#claims = undefined;
       await this.#connection?.close();
       this.#connection = undefined;
     }
   }
 
-  async #lend(connection: ListeningConnection): Promise<(() => void) | undefined> {
+  async #offerForClaims(connection: ListenerConnection): Promise<(() => void) | undefined> {
     const { claimSessions, executor, table, clock } = this.#source;
     if (!claimSessions) return undefined;
     this.#claims = await PreparedClaims.on(connection, executor, table, clock);
-    return this.#claims && claimSessions.lend(this.#claims);
+    return this.#claims && claimSessions.add(this.#claims);
   }
 
   #begin(): void {
     this.#wasProven = true;
     this.#failures = 0;
     if (!this.#isStopped) this.#listener.onStatus({ isListening: true });
-    // Something may have been enqueued while nobody listened.
+    // Rows may have been enqueued while nobody listened.
     this.#hint();
   }
 
@@ -120,6 +120,6 @@ export class WakeupSubscription {
 function cannotListen(): OutboxError {
   return new OutboxError(
     'INVALID_CONFIG',
-    'a notification sent to the connection that listens did not arrive, so workers are not woken but poll: it probably goes through a transaction pooler such as PgBouncer, where LISTEN does not work, or to another database; give a direct connection by the option listenClient, or turn this off by wakeup: false',
+    'a notification sent to the listener connection did not arrive, so workers poll instead of being woken: the connection probably goes through a transaction pooler such as PgBouncer, where LISTEN does not work, or to another database; make listenClient connect directly, or turn this off with wakeup: false',
   );
 }
