@@ -10,8 +10,10 @@ export interface TransactionClient {
 }
 
 /**
- * Runs `work` in a transaction of its own: commits when it resolves, rolls back when it throws. Returns what `work`
- * returns, and throws what it threw, also when the rollback fails too.
+ * Runs `work` in a transaction on a client of the pool: commits when it resolves, rolls back when it throws. Returns the
+ * result of `work`, or throws its error, even if the rollback fails as well. A client that fails to roll back is closed.
+ *
+ * Let the error of a failed statement through. PostgreSQL has then aborted the transaction, and its COMMIT stores nothing.
  *
  * @example
  * await inTransaction(pool, async (tx) => {
@@ -36,7 +38,7 @@ export async function inTransaction<Client extends TransactionClient, Result>(
   }
 }
 
-/** A client that cannot roll back is closed, not handed to the next caller. */
+/** Closes a client that fails to roll back: the next caller would continue its transaction. */
 async function rollBack(client: TransactionClient): Promise<void> {
   try {
     await client.query('rollback');

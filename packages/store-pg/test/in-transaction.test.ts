@@ -115,6 +115,19 @@ describe('when the work throws', () => {
     expect(pool.totalCount).toBe(0);
     expect(await backendPid(pool)).not.toBe(broken);
   });
+
+  it('does not reuse a client that is still connected but could not roll back', async () => {
+    const slow = new pg.Pool({ connectionString: fixture.url, max: 1, query_timeout: 100 });
+    const attempt = inTransaction(slow, async (tx) => {
+      await insertOrder(tx);
+      // The server is still busy with this when ROLLBACK is sent, so that one times out too.
+      await tx.query('select pg_sleep(1)').catch(() => {});
+      throw failure;
+    });
+    await expect(attempt).rejects.toBe(failure);
+    expect(slow.totalCount).toBe(0);
+    await slow.end();
+  });
 });
 
 describe('when the transaction cannot commit', () => {
