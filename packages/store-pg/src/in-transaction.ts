@@ -1,13 +1,21 @@
-/** What `inTransaction` needs of a pool. A `pg` pool fits. */
-export interface TransactionPool<Client extends TransactionClient> {
-  connect(): Promise<Client>;
+/** The part of a pool that `inTransaction` uses. A `pg` pool fits. */
+export interface TransactionPool {
+  connect(): Promise<TransactionClient>;
 }
 
-/** What `inTransaction` needs of a client. */
+/** The part of a client that `inTransaction` uses. */
 export interface TransactionClient {
   query(text: string): Promise<unknown>;
   release(error?: Error | boolean): void;
 }
+
+/** The clients of a pool. Inference reads the last overload of `connect`, and in `pg` that one takes a callback. */
+type ClientOf<Pool extends TransactionPool> = Pool['connect'] extends {
+  (): Promise<infer Client extends TransactionClient>;
+  (callback: never): void;
+}
+  ? Client
+  : TransactionClient;
 
 /**
  * Runs `work` in a transaction on a client of the pool: commits when it resolves, rolls back when it throws. Returns the
@@ -21,14 +29,14 @@ export interface TransactionClient {
  *   await outbox.enqueueWith(tx, { topic: 'order.paid', key: id, payload: { id } });
  * });
  */
-export async function inTransaction<Client extends TransactionClient, Result>(
-  pool: TransactionPool<Client>,
-  work: (tx: Client) => Promise<Result>,
+export async function inTransaction<Pool extends TransactionPool, Result>(
+  pool: Pool,
+  work: (tx: ClientOf<Pool>) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   try {
     await client.query('begin');
-    const result = await work(client);
+    const result = await work(client as ClientOf<Pool>);
     await client.query('commit');
     client.release();
     return result;
