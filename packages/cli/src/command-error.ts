@@ -3,20 +3,20 @@ import { printable } from './printable.js';
 
 const MAX_CAUSES = 5;
 
-/** How a command ends. Scripts rely on these. */
+/** The exit codes of commands. Scripts rely on them. */
 export const ExitCode = {
   ok: 0,
-  /** It could not be done: an unknown id, a database out of reach, a config file that throws. */
+  /** The command failed: an unknown id, an unreachable database, a config file that throws. */
   failed: 1,
-  /** It was not tried: a bad flag, or something that must be configured first. */
+  /** The command did not run: a bad flag, or something that must be configured first. */
   usage: 2,
-  /** Ended by Ctrl-C, after the batch in hand. */
+  /** Stopped by Ctrl-C, after the current batch. */
   interrupted: 130,
-  /** Ended by SIGTERM, likewise. */
+  /** Stopped by SIGTERM, after the current batch. */
   terminated: 143,
 } as const;
 
-/** Ends a command with one line on standard error and this exit code. */
+/** Throw it to end a command with one line on standard error and this exit code. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
@@ -28,15 +28,15 @@ export class CommandError extends Error {
 }
 
 export function exitCodeOf(error: unknown): number {
-  // By its fields: a contributed command may have another copy of this package.
+  // Not `instanceof CommandError`: a contributed command may use another copy of this package.
   if (error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number')
     return error.exitCode;
   return isOutboxError(error) && error.code === 'INVALID_ARGUMENT' ? ExitCode.usage : ExitCode.failed;
 }
 
 /**
- * What may be told of an error: its message and those of its causes, in one line, masked. Nothing else of it is
- * looked at, since drivers hang statements and their values on errors.
+ * Returns the message of an error and of its causes, in one line, with secrets masked. Ignores all other fields, because
+ * drivers attach statements and their values to errors.
  */
 export function failureLine(error: unknown): string {
   return oneLine(errorText(error));
@@ -52,7 +52,7 @@ export function oneLine(text: string): string {
   );
 }
 
-/** For `--verbose`: where it was thrown, and where what caused it was. */
+/** For `--verbose`: the stacks of the error and of its causes. */
 export function stackLines(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth >= MAX_CAUSES) return [];
   const stack = typeof error.stack === 'string' ? maskSecrets(error.stack).split('\n').map(printable) : [];

@@ -7,15 +7,15 @@ export interface TextStream {
   readonly columns?: number;
 }
 
-/** The process around the commands. Replace it in tests. */
+/** The process that commands run in. Replace it in tests. */
 export interface CommandHost {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
-  /** Asks a person, who must say yes. Undefined where nobody can be asked. */
+  /** Asks the user to type yes. Undefined where there is no terminal. */
   readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
-  /** A command has ended with this; what is still open may close. */
+  /** Sets the exit code of a command that has ended. The process may still close what is open. */
   setExitCode(code: number): void;
-  /** Help was shown or the arguments were refused: nothing runs. Must not return. */
+  /** Exits at once: help was shown, the arguments are invalid, or the user interrupted twice. Must not return. */
   exit(code: number): never;
 }
 

@@ -4,19 +4,19 @@ import { jsonText, printable } from './printable.js';
 
 export type OutputMode = 'plain' | 'terminal' | 'json';
 
-/** One result in every form that it may be asked for. */
+/** A result in every output format. */
 export interface Shown {
   /** For pipes and `--plain`. */
   readonly plain: readonly string[];
   /** For `--json`. */
   readonly json: unknown;
-  /** For a terminal of that width. Default: the plain lines. */
+  /** For a terminal of this width. @default the plain lines */
   readonly terminal?: (columns: number) => readonly string[];
 }
 
 const DEFAULT_COLUMNS = 80;
 
-/** Where a command writes. Whatever it is given, no control character reaches the terminal. */
+/** Writes the output of a command. Escapes control characters, so that none reaches the terminal. */
 export class CommandOutput {
   readonly mode: OutputMode;
   readonly #host: CommandHost;
@@ -32,7 +32,7 @@ export class CommandOutput {
     this.mode = options.json ? 'json' : options.plain || !host.stdout.isTTY ? 'plain' : 'terminal';
   }
 
-  /** A terminal that does not know its width says 0. */
+  /** Some terminals report a width of 0. */
   get columns(): number {
     return this.#host.stdout.columns || DEFAULT_COLUMNS;
   }
@@ -42,17 +42,17 @@ export class CommandOutput {
     else this.#write(this.mode === 'terminal' && terminal ? terminal(this.columns) : plain);
   }
 
-  /** One line on standard error. */
+  /** Writes one line to standard error. */
   warn(text: string): void {
     this.#host.stderr.write(`${this.#name}: ${oneLine(text)}\n`);
   }
 
-  /** Writes over the line before; only on a terminal. */
+  /** Overwrites the current line; on a terminal only. */
   progress(line: string): void {
     if (this.mode === 'terminal') this.#host.stdout.write(`\r${printable(line)}\u001b[K`);
   }
 
-  /** Wipes the progress away, to make room for the result. */
+  /** Clears the progress line. */
   endProgress(): void {
     if (this.mode === 'terminal') this.#host.stdout.write('\r\u001b[K');
   }

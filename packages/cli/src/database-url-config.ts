@@ -5,7 +5,7 @@ import type { OutboxCliConfig } from './outbox-cli-config.js';
 const CONNECT_TIMEOUT_MS = 10_000;
 const SCHEMES = ['postgres', 'postgresql', 'pg', 'socket'];
 
-/** The outbox on a PostgreSQL database of which only the address is known: everything but dispatching. */
+/** Returns a configuration for the outbox in this PostgreSQL database. It has no publisher, so it can't dispatch. */
 export async function databaseUrlConfig(connectionString: string): Promise<OutboxCliConfig> {
   assertPostgres(connectionString);
   const { OutboxPgModule, pg } = await importDriver();
@@ -16,12 +16,12 @@ export async function databaseUrlConfig(connectionString: string): Promise<Outbo
   };
 }
 
-/** Only the scheme is printed: the rest of an address may hold a password. */
+/** The error shows the scheme only: the rest of an address may hold a password. */
 function assertPostgres(connectionString: string): void {
   const [, scheme] = /^([a-z][a-z0-9+.-]{0,30}):\/\//i.exec(connectionString) ?? [];
   if (scheme === undefined || SCHEMES.includes(scheme.toLowerCase())) return;
   throw new CommandError(
-    `DATABASE_URL is a ${scheme.toLowerCase()}:// address, and without a config file the outbox is on PostgreSQL; for MySQL, MariaDB or SQLite write an outbox.config.ts with the TypeORM store`,
+    `DATABASE_URL is a ${scheme.toLowerCase()}:// address, but without a config file the outbox must be in PostgreSQL; for MySQL, MariaDB or SQLite write an outbox.config.ts with the TypeORM store`,
     ExitCode.usage,
   );
 }

@@ -1,18 +1,18 @@
 import type { DispatchSummary, OutboxDispatcher, OutboxStore } from '@postcommit/core';
 
-/** Rounds over everything that is due, in which nothing is published and nothing dies, before a loop gives up. */
+/** Rounds over all due rows without progress (no row published, no row dead) after which the loop gives up. */
 const MAX_ROUNDS = 20;
-/** A round is counted in rows; looking at more of them would cost more than it tells. */
+/** Upper bound of the rows counted to measure a round, which keeps the query cheap. */
 const MAX_ROUND_ROWS = 500;
 
-/** Batch after batch, with their sum. */
+/** Dispatches one batch after another and sums them up. */
 export class DispatchLoop {
   readonly #dispatcher: OutboxDispatcher;
   readonly #store: OutboxStore;
   readonly #limit: number | undefined;
   #total: DispatchSummary = { fetched: 0, dispatched: 0, failed: 0, dead: 0, fenced: 0 };
   #lastFetched = 0;
-  #fetchedInVain = 0;
+  #fetchedWithoutProgress = 0;
   #isStuck = false;
 
   constructor(dispatcher: OutboxDispatcher, store: OutboxStore, limit?: number) {
@@ -25,7 +25,7 @@ export class DispatchLoop {
     return this.#total;
   }
 
-  /** Whether it gave up although rows are due. */
+  /** Whether it gave up while rows were still due. */
   get isStuck(): boolean {
     return this.#isStuck;
   }
@@ -34,17 +34,18 @@ export class DispatchLoop {
     const batch = await this.#dispatcher.dispatchPending(this.#limit);
     this.#total = sum(this.#total, batch);
     this.#lastFetched = batch.fetched;
-    this.#fetchedInVain = batch.dispatched + batch.dead > 0 ? 0 : this.#fetchedInVain + batch.fetched;
+    this.#fetchedWithoutProgress =
+      batch.dispatched + batch.dead > 0 ? 0 : this.#fetchedWithoutProgress + batch.fetched;
   }
 
   /**
-   * False when nothing was due, or when going on is no use: without a backoff a failed row is due at once, and one
-   * that never succeeds would keep the loop running for ever.
+   * Returns false when no row was due, or when the loop makes no progress: without a backoff a failed row is due again at
+   * once, so a row that never succeeds would keep the loop running forever.
    */
   async hasMore(): Promise<boolean> {
     if (this.#lastFetched === 0) return false;
-    if (this.#fetchedInVain > 0) {
-      this.#isStuck = this.#fetchedInVain >= MAX_ROUNDS * Math.max(1, await this.#countDue());
+    if (this.#fetchedWithoutProgress > 0) {
+      this.#isStuck = this.#fetchedWithoutProgress >= MAX_ROUNDS * Math.max(1, await this.#countDue());
     }
     return !this.#isStuck;
   }

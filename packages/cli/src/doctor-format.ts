@@ -18,11 +18,15 @@ export function healthLines(
   problems: readonly SchemaProblem[],
 ): string[] {
   const ageS = backlog ? Math.round(backlog.oldestPendingAgeMs / 1_000) : 0;
-  const waiting = backlog ? [`${backlog.pending} pending, the oldest has been due for ${ageS} s`] : [];
-  return [...waiting, problems.length === 0 ? 'no problems found' : `${problems.length} to mend:`];
+  const waiting = backlog ? [`${backlog.pending} pending, the oldest due for ${ageS} s`] : [];
+  return [...waiting, problems.length === 0 ? 'no problems found' : countOf(problems.length)];
 }
 
-/** The fix below its problem, ready to be copied. */
+function countOf(problems: number): string {
+  return `${problems} ${problems === 1 ? 'problem' : 'problems'}:`;
+}
+
+/** The fix follows its problem, ready to copy. */
 export function findingLines({ level, problem, fix }: SchemaProblem): string[] {
   return ['', `${level}: ${problem}`, ...fix.split('\n').map((line) => `  ${line}`)];
 }

@@ -4,8 +4,8 @@ const CODES = { SIGINT: ExitCode.interrupted, SIGTERM: ExitCode.terminated } as 
 type Signal = keyof typeof CODES;
 
 /**
- * Listens for Ctrl-C and SIGTERM while work is done that should end at a good place: a batch in hand would otherwise
- * wait for its claims to expire. A second signal ends the process at once.
+ * Handles Ctrl-C and SIGTERM while a batch runs. The first signal lets the batch finish, because its rows would otherwise
+ * wait until their claims expire. A second signal exits at once.
  */
 export class Interruption {
   #exitCode: number | undefined;
@@ -20,7 +20,7 @@ export class Interruption {
     for (const signal of signals()) process.on(signal, this.#onSignal);
   }
 
-  /** How to end; undefined as long as nobody asked for it. */
+  /** The exit code for the signal that arrived. Undefined until then. */
   get exitCode(): number | undefined {
     return this.#exitCode;
   }

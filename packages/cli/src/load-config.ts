@@ -8,20 +8,20 @@ const CONFIG_NAMES: OptionNames<OutboxCliConfig> = { modules: true, preferences:
 
 const FILES = ['outbox.config.ts', 'outbox.config.js', 'outbox.config.mjs'];
 
-/** The config file that was named, or the one that lies in the folder; undefined when there is none. */
+/** Loads the named config file, or the one in the folder. Returns undefined if there is none. */
 export async function loadConfig(folder: string, named?: string): Promise<OutboxCliConfig | undefined> {
   const file = named ?? FILES.find((name) => existsSync(join(folder, name)));
   if (file === undefined) return undefined;
   const path = resolve(folder, file);
-  if (!existsSync(path)) throw new CommandError(`there is no config file ${file}`, ExitCode.usage);
+  if (!existsSync(path)) throw new CommandError(`config file not found: ${file}`, ExitCode.usage);
   return asConfig(await evaluate(path, file), file);
 }
 
 async function evaluate(path: string, file: string): Promise<unknown> {
-  // Not at the top: without a config file, it would only take time.
+  // Imported lazily: it is slow to load, and not needed without a config file.
   const { createJiti } = await import('jiti');
   try {
-    // Nothing is left behind on disk: one small file is transformed in no time.
+    // No cache on disk: transforming one small file takes no time.
     return await createJiti(path, { fsCache: false }).import(path, { default: true });
   } catch (error) {
     throw new CommandError(`${file} could not be loaded`, ExitCode.failed, { cause: error });

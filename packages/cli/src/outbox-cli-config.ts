@@ -2,15 +2,20 @@ import type { Module, Provider } from '@postcommit/core';
 
 /** What `outbox.config.ts` exports. */
 export interface OutboxCliConfig {
-  /** The modules of the application; the commands are added. */
+  /** The modules of the application. `OutboxCliModule` is added if it is missing. */
   readonly modules: readonly Module[];
-  /** Bindings that win over those of the modules. */
+  /** Bindings that override those of the modules. */
   readonly preferences?: readonly Provider[];
-  /** Called when the command has ended: close here what the config file opened, a pool for example. */
+  /** Called after the command. Close here what the config file opened, e.g. a pool. */
   readonly close?: () => Promise<unknown> | unknown;
 }
 
-/** Gives types to a config file; it changes nothing. */
+/**
+ * Returns `config` unchanged. It only adds types to a config file.
+ *
+ * @example
+ * export default defineConfig({ modules: [OutboxModule.forRoot({ publisher }), OutboxPgModule.forRoot({ pool })] });
+ */
 export function defineConfig(config: OutboxCliConfig): OutboxCliConfig {
   return config;
 }

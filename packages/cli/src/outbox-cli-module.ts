@@ -10,7 +10,7 @@ import { migrateCommand, schemaCommand } from './commands/schema-commands.js';
 import { statsCommand } from './commands/stats-command.js';
 import { type OutboxCommand, OutboxCommands } from './outbox-command.js';
 
-/** Those of the outbox itself. */
+/** The built-in commands. */
 export const COMMANDS: readonly OutboxCommand[] = [
   dispatchCommand,
   statsCommand,
@@ -24,7 +24,7 @@ export const COMMANDS: readonly OutboxCommand[] = [
   doctorCommand,
 ];
 
-/** Contributes the commands of the outbox. `registerOutboxCommands` puts them into a program. */
+/** Contributes the built-in commands. `registerOutboxCommands` adds them to a program. */
 export const OutboxCliModule: Module = {
   name: 'OutboxCliModule',
   contributes: COMMANDS.map((command) => ({ to: OutboxCommands, useValue: command })),

@@ -3,27 +3,28 @@ import type { Command, OptionValues } from 'commander';
 import type { CommandHost } from './command-host.js';
 import type { CommandOutput } from './command-output.js';
 
+/** What a command can use while it runs. */
 export interface CommandContext {
   readonly app: OutboxApp;
   readonly output: CommandOutput;
   readonly host: CommandHost;
   readonly args: readonly string[];
-  /** By their long names in camel case, as commander gives them. */
+  /** Keyed by long name in camel case, as commander parses them. */
   readonly options: OptionValues;
 }
 
-/** A command of the command line. Modules contribute theirs to `OutboxCommands`. */
+/** A command of the CLI. Modules contribute theirs to `OutboxCommands`. */
 export interface OutboxCommand {
-  /** `outbox:stats`. */
+  /** For example `outbox:stats`. */
   readonly name: string;
   readonly description: string;
-  /** The command exists only where all of these are bound. */
+  /** The command is available only if all of these are bound. */
   readonly requires?: readonly Token[];
-  /** False when it talks to nothing, so that no connection is opened for it. Default true. */
+  /** Set it to false for a command that needs no connection, so that none is opened. @default true */
   readonly needsResources?: boolean;
-  /** Adds arguments and options. `--plain`, `--json` and `--verbose` are there already. */
+  /** Adds arguments and options. Every command has `--plain`, `--json` and `--verbose`. */
   configure?(command: Command): void;
-  /** Throw a `CommandError` to choose the exit code. */
+  /** Runs the command. Throw a `CommandError` to choose the exit code. */
   run(context: CommandContext): Promise<void>;
 }
 

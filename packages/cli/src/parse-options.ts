@@ -1,7 +1,7 @@
 import type { BackoffOptions } from '@postcommit/core';
 import { InvalidArgumentError } from 'commander';
 
-/** The largest that a database takes for a limit. */
+/** The largest limit that every database accepts. */
 const MAX_LIMIT = 2 ** 31 - 1;
 const MAX_DURATION_MS = 100 * 365 * 86_400_000;
 
@@ -20,7 +20,7 @@ export function parseLimit(text: string): number {
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
 }
 
-/** `90s`, `1.5h`, `7d` in milliseconds. */
+/** Parses `90s`, `1.5h` or `7d` into milliseconds. */
 export function parseDurationMs(text: string): number {
   const durationMs = durationMsOf(text);
   if (durationMs !== undefined) return durationMs;
@@ -35,7 +35,7 @@ function durationMsOf(text: string): number | undefined {
   return durationMs <= MAX_DURATION_MS ? durationMs : undefined;
 }
 
-/** Without a zone, a time would mean something else on every machine: only a date may stand alone, and is UTC. */
+/** Requires a time zone, so that a time means the same on every machine. A date alone is UTC. */
 export function parseTime(text: string): Date {
   const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
   const time = new Date(isComplete ? text : Number.NaN);
@@ -45,7 +45,7 @@ export function parseTime(text: string): Date {
   );
 }
 
-/** `fixed:5s`, or `exponential:1s` with an optional longest wait: `exponential:1s:1h`. */
+/** Parses `fixed:5s`, or `exponential:1s` with an optional maximum delay: `exponential:1s:1h`. */
 export function parseBackoff(text: string): BackoffOptions {
   const [type, delay = '', max, ...rest] = text.split(':');
   const delayMs = durationMsOf(delay);
@@ -55,6 +55,6 @@ export function parseBackoff(text: string): BackoffOptions {
     return { type, delayMs, ...(maxDelayMs !== undefined && { maxDelayMs }) };
   }
   throw new InvalidArgumentError(
-    'It must be a type, a wait and perhaps the longest wait: fixed:5s, exponential:1s, exponential:1s:1h.',
+    'It must be a type, a delay and optionally a maximum delay: fixed:5s, exponential:1s, exponential:1s:1h.',
   );
 }

@@ -1,27 +1,27 @@
 /**
- * What a terminal would act on or a reader would not see: control, format and bidirectional characters, lone
- * surrogates, line and paragraph separators, and what has no meaning in Unicode.
+ * Characters that a terminal interprets or a reader can't see: control, format and bidirectional characters, lone
+ * surrogates, line and paragraph separators, and unassigned code points.
  */
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** One line that is safe to print, whatever the text contains. Harmless when repeated. */
+/** Escapes text into one line that is safe to print. Idempotent. */
 export function printable(text: string): string {
-  return text.replace(UNSEEN, (character) => SHORT[character] ?? unicodeEscape(character));
+  return text.replace(UNPRINTABLE, (character) => SHORT_ESCAPES[character] ?? unicodeEscape(character));
 }
 
-/** Between quotation marks, as in JSON. */
+/** Returns the text as a JSON string, safe to print. */
 export function quoted(text: string): string {
   return jsonText(text);
 }
 
-/** As it is if it can stand in a `name=value` line by itself, else quoted. */
+/** Returns the text unchanged if it can be a value in a `name=value` line, otherwise quoted. */
 export function word(text: string): string {
   return /^[^\s"\\]+$/.test(text) && printable(text) === text ? text : quoted(text);
 }
 
-/** JSON that stays JSON, with the escapes that JSON leaves to the reader. */
+/** Returns valid JSON that is safe to print: it also escapes what JSON allows unescaped. */
 export function jsonText(value: unknown): string {
   return printable(JSON.stringify(value) ?? 'null');
 }

@@ -8,20 +8,24 @@ import { withResources } from './resources.js';
 
 export interface RegisterOptions {
   /**
-   * Whether a command opens the application's connections before it runs and closes them after. Default true; say
-   * false when you started the application yourself.
+   * Whether a command opens the application's connections before it runs and closes them afterwards. Set it to false if
+   * you start the application yourself.
+   *
+   * @default true
    */
   readonly managesResources?: boolean;
-  /** Also `stats` for `outbox:stats`. Default false: in your program such names are yours. */
+  /** Adds short names, e.g. `stats` for `outbox:stats`. They might clash with commands of your own. @default false */
   readonly shortNames?: boolean;
-  /** Default: this process. */
+  /** Where to write and how to exit; for tests. @default this process */
   readonly host?: CommandHost;
 }
 
 const REGISTER_NAMES: OptionNames<RegisterOptions> = { managesResources: true, shortNames: true, host: true };
 
 /**
- * Adds the commands of a composed application to a commander program. Compose `OutboxCliModule` for ours.
+ * Adds the commands of a composed application to a commander program. `OutboxCliModule` contributes the built-in ones.
+ *
+ * @throws `INVALID_CONFIG` if no module contributes a command.
  *
  * @example
  * const app = composeModules([OutboxModule.forRoot({ publisher }), store, OutboxCliModule]);
@@ -36,12 +40,12 @@ export function registerOutboxCommands(
   assertKnownOptions('registerOutboxCommands', options, REGISTER_NAMES);
   const all = app.get(OutboxCommands).items;
   if (all.length === 0)
-    throw new OutboxError('INVALID_CONFIG', 'there are no commands; compose OutboxCliModule too');
+    throw new OutboxError('INVALID_CONFIG', 'no commands found; add OutboxCliModule to the modules');
   for (const command of all.filter(({ requires = [] }) => requires.every((token) => app.has(token))))
     register(program, app, command, options);
 }
 
-/** Adds a command without what it does: its arguments, options and help. */
+/** Adds the arguments, options and help of a command, but no action. */
 export function describeCommand(
   program: Command,
   outboxCommand: OutboxCommand,
@@ -52,7 +56,7 @@ export function describeCommand(
   if (shortNames && shortName) command.alias(shortName);
   outboxCommand.configure?.(command);
   addCommonOptions(command);
-  refuseInOneLine(command, host);
+  printErrorsInOneLine(command, host);
   return command;
 }
 
@@ -85,8 +89,8 @@ function addCommonOptions(command: Command): void {
     .option('--verbose', 'print where an error was thrown');
 }
 
-/** Help ends well; whatever else commander ends a program for is a mistake in the arguments. */
-export function refuseInOneLine(command: Command, host: CommandHost): void {
+/** Help and version exit with 0. Commander exits in no other case but for invalid arguments. */
+export function printErrorsInOneLine(command: Command, host: CommandHost): void {
   command
     .exitOverride(({ exitCode }) => host.exit(exitCode === 0 ? ExitCode.ok : ExitCode.usage))
     .configureOutput({
@@ -96,7 +100,7 @@ export function refuseInOneLine(command: Command, host: CommandHost): void {
     });
 }
 
-/** One line, unless more is asked for. The error itself is never printed: drivers hang values on it. */
+/** Prints one line, and stacks if `verbose`. Never the error object itself: drivers attach values to it. */
 export function reportFailure(
   error: unknown,
   name: string,

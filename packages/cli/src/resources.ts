@@ -1,9 +1,8 @@
 import type { OutboxApp } from '@postcommit/core';
 
 /**
- * Runs `work` between start and stop of the application's resources, its connections. What does work of its own, the
- * worker or a scheduler, stays off: a command must not begin to publish. A resource that does not close is told to
- * `onStopError`: it must not hide how the work ended.
+ * Opens the application's resources (its connections), runs `work` and closes them. The worker and schedulers don't start,
+ * so a command never publishes by accident. Failures to close go to `onStopError`, so that they don't hide an error of `work`.
  */
 export async function withResources(
   app: OutboxApp,

@@ -28,13 +28,15 @@ export function addStateOption(command: Command): void {
   command.addOption(command.createOption('--state <state>', 'only rows in this state').choices(STATES));
 }
 
-/** Everything that rows can be chosen by, but for their state. */
+/** Adds every filter except the state. */
 export function addFilterOptions(command: Command): void {
   command
     .option('--topic <topic>', 'only rows of this topic')
     .option('--key <key>', 'only rows with this key')
     .option('--error <text>', 'only rows whose last error contains this')
-    .addOption(command.createOption('--reason <reason>', 'only rows that are dead for this').choices(REASONS))
+    .addOption(
+      command.createOption('--reason <reason>', 'only rows that died for this reason').choices(REASONS),
+    )
     .option('--created-after <time>', 'only rows enqueued at this time or later', parseTime)
     .option('--created-before <time>', 'only rows enqueued before this time', parseTime)
     .option('--dead-after <time>', 'only rows that died at this time or later', parseTime)

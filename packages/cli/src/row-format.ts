@@ -3,7 +3,7 @@ import { jsonText, printable, quoted, word } from './printable.js';
 import { formatTable } from './table.js';
 
 export interface RowFormat {
-  /** Payloads and headers may hold what is nobody's business: only on request. */
+  /** Payloads and headers may hold personal data, so they are printed on request only. @default false */
   readonly payload?: boolean;
 }
 
@@ -22,7 +22,7 @@ export function rowLine(row: OutboxRow, { payload }: RowFormat = {}): string {
 }
 
 export function rowJson(row: OutboxRow, { payload }: RowFormat = {}): Record<string, unknown> {
-  // What is undefined is left out by JSON.
+  // JSON omits undefined fields.
   return {
     id: row.id,
     state: stateOf(row),
@@ -57,13 +57,13 @@ export function rowTable(rows: readonly OutboxRow[], columns: number, { payload 
     cells,
     columns,
   );
-  // A payload that is cut is of no use: it gets lines of its own.
+  // Payloads are on their own lines, because a truncated one is useless.
   const below = (row: OutboxRow | undefined): string[] =>
     payload && row ? [`  ${jsonText(row.payload)}`] : [];
   return [head, ...lines.flatMap((line, index) => [line, ...below(rows[index])])].map(printable);
 }
 
-/** A database may hold a time that a Date can't. */
+/** Databases can store times outside the range of a Date. */
 function timeText(time: Date): string {
   return Number.isNaN(time.getTime()) ? 'unknown' : time.toISOString();
 }

@@ -8,15 +8,15 @@ import type { OutboxCliConfig } from './outbox-cli-config.js';
 import { COMMANDS, OutboxCliModule } from './outbox-cli-module.js';
 import {
   describeCommand,
-  refuseInOneLine,
+  printErrorsInOneLine,
   registerOutboxCommands,
   reportFailure,
 } from './register-outbox-commands.js';
 
-/** How long what a config file left open may keep the process alive. */
+/** How long handles that a config file left open may keep the process alive. */
 const MAX_LINGER_MS = 1_000;
 
-/** What the `outbox` binary runs, with the arguments of this process. Its result is the exit code. */
+/** Runs the `outbox` binary and sets the exit code of the process. */
 export async function runOutbox(args: readonly string[], version: string): Promise<void> {
   guardProcess(args);
   const { file, rest } = splitConfigOption(args);
@@ -35,11 +35,11 @@ export async function runOutbox(args: readonly string[], version: string): Promi
   } catch (error) {
     report(error, args);
   }
-  // Unless something is still open, the process has ended before.
+  // Only if something is still open: otherwise the process has exited by then.
   setTimeout(() => process.exit(), MAX_LINGER_MS).unref();
 }
 
-/** Node prints an error that nobody caught with all that hangs on it, passwords and values too. */
+/** Node prints uncaught errors with all their fields, which may include passwords and values. */
 function guardProcess(args: readonly string[]): void {
   const end = (error: unknown): never => {
     report(error, args);
@@ -47,7 +47,7 @@ function guardProcess(args: readonly string[]): void {
   };
   process.on('uncaughtException', end);
   process.on('unhandledRejection', end);
-  // Whoever reads us may stop reading, `outbox list | head` for one.
+  // The reader may close the pipe, e.g. `outbox list | head`.
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
     process.exit(code === 'EPIPE' ? ExitCode.ok : ExitCode.failed),
   );
@@ -57,10 +57,10 @@ function report(error: unknown, args: readonly string[]): void {
   reportFailure(error, 'outbox', processHost, { verbose: args.includes('--verbose') });
 }
 
-/** The config file decides which commands there are, so its option is read before the others. */
+/** The config file determines the available commands, so its option is parsed first. */
 function splitConfigOption(args: readonly string[]): { file: string | undefined; rest: string[] } {
   const reader = withConfigOption(new Command('outbox').helpOption(false));
-  refuseInOneLine(reader, processHost);
+  printErrorsInOneLine(reader, processHost);
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   const { operands, unknown } = reader.parseOptions(args.slice(0, end));
   return { file: reader.opts().config, rest: [...operands, ...unknown, ...args.slice(end)] };
@@ -76,24 +76,26 @@ async function findConfig(file: string | undefined): Promise<OutboxCliConfig> {
   const { DATABASE_URL } = process.env;
   if (DATABASE_URL) return databaseUrlConfig(DATABASE_URL);
   throw new CommandError(
-    'which outbox? Write outbox.config.ts with export default defineConfig({ modules }), or set DATABASE_URL',
+    'no configuration found: write outbox.config.ts with export default defineConfig({ modules }), or set DATABASE_URL',
     ExitCode.usage,
   );
 }
 
-/** Whether it may be the help of the program or of one of our own commands: then the config file has no part in it. */
+/** Whether it may ask for help on the program or a built-in command, which does not need the config file. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   const [first = 'help', second] = args.slice(0, end).filter((arg) => !arg.startsWith('-'));
-  if (first === 'help') return second === undefined || isOurs(second);
-  return isOurs(first) && args.slice(0, end).some((arg) => ['--help', '-h', '--version', '-V'].includes(arg));
+  if (first === 'help') return second === undefined || isBuiltIn(second);
+  return (
+    isBuiltIn(first) && args.slice(0, end).some((arg) => ['--help', '-h', '--version', '-V'].includes(arg))
+  );
 }
 
-function isOurs(command: string): boolean {
+function isBuiltIn(command: string): boolean {
   return COMMANDS.some(({ name }) => name === command || name === `outbox:${command}`);
 }
 
-/** Ends the process, unless it is not help that is asked for: in `--topic --help` it is a value. */
+/** Exits, unless it was not a request for help after all: in `--topic --help` it is a value. */
 async function showHelp(args: readonly string[], version: string): Promise<void> {
   const program = createProgram(version);
   for (const command of COMMANDS) describeCommand(program, command, { shortNames: true }).action(() => {});
@@ -111,6 +113,6 @@ function createProgram(version: string): Command {
       'Operates a transactional outbox. Without a config file, DATABASE_URL names a PostgreSQL database.',
     )
     .version(version);
-  refuseInOneLine(program, processHost);
+  printErrorsInOneLine(program, processHost);
   return program;
 }

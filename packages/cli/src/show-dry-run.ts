@@ -4,15 +4,15 @@ import { rowJson, rowLine, rowTable } from './row-format.js';
 
 export interface DryRun {
   readonly command: string;
-  /** What would be done: `wouldRequeue`. */
+  /** The name of the count, e.g. `wouldRequeue`. */
   readonly verb: string;
-  /** The rows it would be done to: all that match, or as many as the limit allows. */
+  /** The rows that the command would change: those that match, up to the limit. */
   readonly rows: readonly OutboxRow[];
   /** How many rows match. */
   readonly matching: number;
 }
 
-/** Shows the rows that a command would touch, and how many match. */
+/** Shows the rows that a command would change, and how many match. */
 export function showDryRun(output: CommandOutput, { command, verb, rows, matching }: DryRun): void {
   const summary = `${command} ${verb}=${rows.length} matching=${matching}`;
   output.show({

@@ -5,12 +5,13 @@ const GAP = '  ';
 const MAX_CELL = 40;
 const MIN_LAST_CELL = 16;
 
-/** Two cells for these; none for marks that sit on the character before. */
+/** Characters that are two cells wide. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+/** Combining marks: no cell of their own. */
 const MARK = /\p{M}/u;
 
-/** A heading and one line for each row. Columns without content are left out; the last one gets the space that is left. */
+/** Returns a heading and one line for each row. Omits empty columns; the last column gets the remaining width. */
 export function formatTable(
   names: readonly string[],
   rows: readonly (readonly string[])[],
@@ -38,7 +39,7 @@ function fit(text: string, width: number): string {
   return cut + ' '.repeat(width - widthOf(cut));
 }
 
-/** At most `width` cells, with an ellipsis where something is missing. */
+/** Truncates text to `width` cells, with an ellipsis. */
 export function cutTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let cut = '';

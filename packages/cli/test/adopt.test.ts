@@ -37,7 +37,7 @@ describe('outbox:migrate on a table that is not ours', () => {
     const { code, stdout, stderr } = await outbox('outbox:migrate', '--adopt');
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'outbox:migrate: nothing was changed: say --yes to adopt the table\n',
+      stderr: 'outbox:migrate: nothing was changed: pass --yes to adopt the table\n',
     });
     expect(stdout).toMatch(
       /^-- "outbox" is not a table of Postcommit\.\n-- Existing rows: 2\. Each ends dispatched/,
@@ -54,7 +54,7 @@ describe('outbox:migrate on a table that is not ours', () => {
     expect(await pending()).toEqual([]);
     expect(await outbox('outbox:migrate', '--adopt')).toMatchObject({
       code: 0,
-      stdout: 'outbox:migrate mended=0\n',
+      stdout: 'outbox:migrate fixed=0\n',
     });
     expect(await outbox('outbox:retry', '2')).toMatchObject({ code: 0 });
     expect(await pending()).toEqual([{ id: '2' }]);
@@ -75,7 +75,7 @@ describe('outbox:migrate on a table that is not ours', () => {
     const before = await columns();
     const { code, stdout, stderr } = await outbox('outbox:migrate', '--adopt', '--yes');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^-- In the way: column "type" must be filled/m);
+    expect(stdout).toMatch(/^-- Obstacle: column "type" must be filled/m);
     expect(stderr).toMatch(/^outbox:migrate: .*can't be adopted: column "type" .*drop not null.*\n$/);
     expect(await columns()).toEqual(before);
   });

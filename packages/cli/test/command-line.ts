@@ -14,7 +14,7 @@ import {
 } from '@postcommit/core';
 import { OutboxMemoryModule } from '@postcommit/store-memory';
 import { Command } from 'commander';
-import { refuseInOneLine } from '../src/register-outbox-commands.js';
+import { printErrorsInOneLine } from '../src/register-outbox-commands.js';
 
 class Exited extends Error {}
 
@@ -67,7 +67,7 @@ export class CommandLine {
       },
     };
     const program = new Command('myapp');
-    refuseInOneLine(program, host);
+    printErrorsInOneLine(program, host);
     registerOutboxCommands(program, this.app, { ...this.#options, host });
     await program.parseAsync(args, { from: 'user' }).catch((error) => {
       if (!(error instanceof Exited)) throw error;

@@ -223,7 +223,7 @@ describe('dispatching', () => {
     );
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'outbox:dispatch: gave up: what is still due fails again and again\n',
+      stderr: 'outbox:dispatch: gave up: the remaining due rows keep failing\n',
     });
     expect(stdout).toContain('dispatched=0');
     expect(await store().count()).toMatchObject({ pending: 3 });

@@ -46,7 +46,7 @@ describe('a mistake in the arguments', () => {
   it('is to name no outbox', async () => {
     const { code, stdout, stderr } = await project.run(['outbox:stats']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^outbox: which outbox\? Write outbox.config.ts .* or set DATABASE_URL\n$/);
+    expect(stderr).toMatch(/^outbox: no configuration found: write outbox.config.ts .* or set DATABASE_URL\n$/);
   });
 
   it.each(['pg', '@postcommit/store-pg'])('is to set DATABASE_URL without %s', async (name) => {
@@ -70,7 +70,7 @@ describe('a mistake in the arguments', () => {
       expect(await project.run(['outbox:stats'], { env })).toEqual({
         code: 2,
         stdout: '',
-        stderr: `outbox: DATABASE_URL is a ${scheme}:// address, and without a config file the outbox is on PostgreSQL; for MySQL, MariaDB or SQLite write an outbox.config.ts with the TypeORM store\n`,
+        stderr: `outbox: DATABASE_URL is a ${scheme}:// address, but without a config file the outbox must be in PostgreSQL; for MySQL, MariaDB or SQLite write an outbox.config.ts with the TypeORM store\n`,
       });
     },
   );

@@ -266,13 +266,13 @@ describe('the table', () => {
     const sick = await outbox('outbox:doctor');
     expect(sick).toMatchObject({
       code: 1,
-      stderr: "outbox:doctor: the outbox can't work: 1 required to be mended\n",
+      stderr: "outbox:doctor: 1 problem must be fixed before the outbox can run\n",
     });
     expect(sick.stdout).toMatch(
       /^outbox:doctor problems=1\nrequired problem="table \\"outbox\\" does not exist" fix="create table .*;"\n$/,
     );
-    expect(await outbox('outbox:migrate')).toEqual(succeeds('outbox:migrate mended=1'));
-    expect(await outbox('outbox:migrate')).toEqual(succeeds('outbox:migrate mended=0'));
+    expect(await outbox('outbox:migrate')).toEqual(succeeds('outbox:migrate fixed=1'));
+    expect(await outbox('outbox:migrate')).toEqual(succeeds('outbox:migrate fixed=0'));
     expect(await outbox('outbox:doctor')).toEqual(
       succeeds('outbox:doctor pending=0 oldestPendingAgeMs=0 problems=0'),
     );

@@ -123,7 +123,7 @@ describe('a dry run', () => {
     expect(await store().count()).toMatchObject({ dead: 2 });
     expect(await line.run('outbox:purge', '--older-than', '1d', '--dry-run')).toMatchObject({
       code: 2,
-      stderr: 'outbox:purge: --dry-run goes with --dead\n',
+      stderr: 'outbox:purge: --dry-run needs --dead\n',
     });
   });
 });

@@ -65,7 +65,7 @@ describe('in an application’s own program', () => {
     const { code, stdout, stderr } = await line.run('outbox:dispatch', '--loop');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'outbox:dispatch: gave up: what is still due fails again and again\n',
+      stderr: 'outbox:dispatch: gave up: the remaining due rows keep failing\n',
     });
     expect(stdout).toContain('dispatched=10');
     expect(Number(/fetched=(\d+)/.exec(stdout)?.[1])).toBeLessThan(30 * 25);
@@ -106,7 +106,7 @@ describe('in an application’s own program', () => {
       code: 143,
       stdout: 'outbox:dispatch fetched=1 dispatched=1 failed=0 dead=0\n',
       stderr:
-        'outbox:dispatch: ending after this batch; once more to end at once\noutbox:dispatch: interrupted\n',
+        'outbox:dispatch: finishing this batch (press Ctrl-C again to abort)\noutbox:dispatch: interrupted\n',
     });
   });
 
@@ -145,7 +145,7 @@ describe('in an application’s own program', () => {
 
   it('wants commands to register', () => {
     const app = composeModules([OutboxModule, OutboxMemoryModule]);
-    expect(() => registerOutboxCommands(new Command(), app)).toThrow('compose OutboxCliModule');
+    expect(() => registerOutboxCommands(new Command(), app)).toThrow('add OutboxCliModule');
   });
 
   it('keeps short names to itself', async () => {

@@ -58,7 +58,7 @@ describe('on a terminal', () => {
     expect(code).toBe(1);
     const lines = output.split('\r\n');
     expect(lines[0]).toMatch(/^0 pending, /);
-    expect(lines[1]).toBe('1 to mend:');
+    expect(lines[1]).toBe('1 problem:');
     expect(lines[3]).toMatch(/^required: index outbox_dead .* is missing$/);
     const fix = lines[4] ?? '';
     await postgres.query(fix);

@@ -3,7 +3,11 @@ import type { PgPoolLike } from './pg-client-like.js';
 
 const SCHEMES = ['postgres', 'postgresql', 'pg', 'socket'];
 
-/** Refuses what JavaScript lets pass for a pool, and a pool for another database, before anything connects. */
+/**
+ * Checks at run time what the types can't: that this is a pool, and one for PostgreSQL. Nothing connects before it.
+ *
+ * @throws `INVALID_CONFIG`
+ */
 export function assertPool(pool: PgPoolLike): void {
   const found = foundInsteadOfPool(pool);
   if (found !== undefined) {
@@ -21,7 +25,7 @@ function foundInsteadOfPool(pool: unknown): string | undefined {
   return isPool ? undefined : 'an object without query() and connect()';
 }
 
-/** Only the scheme is named: the rest of an address may hold a password. */
+/** The error shows the scheme only: the rest of an address may hold a password. */
 function assertPostgres({ options }: PgPoolLike): void {
   const address: unknown = options && Reflect.get(options, 'connectionString');
   const [, scheme] = /^([a-z][a-z0-9+.-]{0,30}):\/\//i.exec(typeof address === 'string' ? address : '') ?? [];

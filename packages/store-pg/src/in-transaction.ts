@@ -1,17 +1,27 @@
-/** What `inTransaction` needs of a pool. A `pg` pool fits. */
-export interface TransactionPool<Client extends TransactionClient> {
-  connect(): Promise<Client>;
+/** The part of a pool that `inTransaction` uses. A `pg` pool fits. */
+export interface TransactionPool {
+  connect(): Promise<TransactionClient>;
 }
 
-/** What `inTransaction` needs of a client. */
+/** The part of a client that `inTransaction` uses. */
 export interface TransactionClient {
   query(text: string): Promise<unknown>;
   release(error?: Error | boolean): void;
 }
 
+/** The clients of a pool. Inference reads the last overload of `connect`, and in `pg` that one takes a callback. */
+type ClientOf<Pool extends TransactionPool> = Pool['connect'] extends {
+  (): Promise<infer Client extends TransactionClient>;
+  (callback: never): void;
+}
+  ? Client
+  : TransactionClient;
+
 /**
- * Runs `work` in a transaction of its own: commits when it resolves, rolls back when it throws. Returns what `work`
- * returns, and throws what it threw, also when the rollback fails too.
+ * Runs `work` in a transaction on a client of the pool: commits when it resolves, rolls back when it throws. Returns the
+ * result of `work`, or throws its error, even if the rollback fails as well. A client that fails to roll back is closed.
+ *
+ * Let the error of a failed statement through. PostgreSQL has then aborted the transaction, and its COMMIT stores nothing.
  *
  * @example
  * await inTransaction(pool, async (tx) => {
@@ -19,14 +29,14 @@ export interface TransactionClient {
  *   await outbox.enqueueWith(tx, { topic: 'order.paid', key: id, payload: { id } });
  * });
  */
-export async function inTransaction<Client extends TransactionClient, Result>(
-  pool: TransactionPool<Client>,
-  work: (tx: Client) => Promise<Result>,
+export async function inTransaction<Pool extends TransactionPool, Result>(
+  pool: Pool,
+  work: (tx: ClientOf<Pool>) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   try {
     await client.query('begin');
-    const result = await work(client);
+    const result = await work(client as ClientOf<Pool>);
     await client.query('commit');
     client.release();
     return result;
@@ -36,7 +46,7 @@ export async function inTransaction<Client extends TransactionClient, Result>(
   }
 }
 
-/** A client that cannot roll back is closed, not handed to the next caller. */
+/** Closes a client that fails to roll back: the next caller would continue its transaction. */
 async function rollBack(client: TransactionClient): Promise<void> {
   try {
     await client.query('rollback');

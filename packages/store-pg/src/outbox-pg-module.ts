@@ -20,11 +20,13 @@ import { pgExecutor } from './pg-executor.js';
 import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
 
 export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
-  /** Yours: it is neither opened nor closed here. Its `error` events are listened to and reported as `storeProblem`. */
+  /** Your pool. The outbox never closes it. Its `error` events are reported as the event `storeProblem`. */
   readonly pool: PgPoolLike;
   /**
-   * Makes the connection on which a worker listens, each time one is needed; it is closed here. Default: a client like
-   * those of the pool. Needed where the pool goes through a transaction pooler: then connect to the server itself.
+   * Creates the listener connection of a worker, and each replacement for it. The outbox connects and closes it. Set it
+   * if the pool connects through a transaction pooler such as PgBouncer, and connect to the server directly.
+   *
+   * @default a client with the options of the pool
    */
   readonly listenClient?: () => ListenClientLike;
 }
@@ -32,11 +34,11 @@ export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipel
 const { pipeline: _, claimSessions: __, ...STORE_NAMES } = SQL_STORE_OPTION_NAMES;
 const OPTION_NAMES: OptionNames<OutboxPgModuleOptions> = { pool: true, listenClient: true, ...STORE_NAMES };
 
-/** Binds `PgOutboxStore` as the store, with its schema, job locks and processed messages, and the wake-up of workers. */
+/** Binds `PgOutboxStore` as the store, with its schema, job locks, processed messages and worker wake-up. */
 export const OutboxPgModule = {
   [Symbol.toStringTag]: 'OutboxPgModule',
 
-  /** @throws `INVALID_CONFIG` for what is not a pool, and for a pool whose `connectionString` is not PostgreSQL's. */
+  /** @throws `INVALID_CONFIG` if `pool` is not a pool, or its `connectionString` is not for PostgreSQL. */
   forRoot(given: OutboxPgModuleOptions): StoreModule<PgClientLike> {
     assertKnownOptions('OutboxPgModule', given ?? {}, OPTION_NAMES);
     const { pool, listenClient, ...options } = given ?? {};
@@ -56,7 +58,7 @@ export const OutboxPgModule = {
             provideFactory(token, [ClaimSessions], (claimSessions) =>
               make({ executor, table: options, claimSessions }),
             ),
-          { ...options, listenClient: listenClient ?? clientLikeThoseOf(pool) },
+          { ...options, listenClient: listenClient ?? listenClientOf(pool) },
         ),
       ],
       contributes: [contributeFactory(Lifecycles, [PgOutboxStore], wakeupLifecycle)],
@@ -64,11 +66,13 @@ export const OutboxPgModule = {
   },
 };
 
-/** Options of a store on a pool that is given beside them. */
+/** Options of `pgStore`. */
 export type PgStoreOptions = Omit<OutboxPgModuleOptions, 'pool'>;
 
 /**
- * The store of `createOutbox` on a `pg` pool. `enqueueWith` takes the client that ran BEGIN.
+ * Stores the outbox in PostgreSQL, through a `pg` pool. `enqueueWith` takes the client that ran BEGIN.
+ *
+ * @throws `INVALID_CONFIG` if `pool` is not a pool, or its `connectionString` is not for PostgreSQL.
  *
  * @example
  * const outbox = createOutbox({ store: pgStore(pool), publisher });
@@ -77,8 +81,8 @@ export function pgStore(pool: PgPoolLike, options: PgStoreOptions = {}): StoreMo
   return OutboxPgModule.forRoot({ ...options, pool });
 }
 
-/** Undefined for a pool that does not say how it makes its clients. */
-function clientLikeThoseOf({ Client, options }: PgPoolLike): (() => ListenClientLike) | undefined {
-  // The options as they are: the pool hides the password in them from copying.
+/** Undefined for a pool that does not expose how it creates its clients. */
+function listenClientOf({ Client, options }: PgPoolLike): (() => ListenClientLike) | undefined {
+  // Not a copy of the options: their password is not enumerable.
   return Client && options && (() => new Client(options));
 }

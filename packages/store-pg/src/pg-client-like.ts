@@ -1,23 +1,24 @@
 import type { ListenClientLike } from '@postcommit/store-sql';
 
 /**
- * A query as `pg` takes it. None has a name: a statement that is prepared on a connection keeps the plan that it got
- * while the table was small, and would read all of it when it has grown; and poolers forget what was prepared.
+ * A query as `pg` takes it. It has no name, so nothing is prepared: a prepared statement may keep the plan of a small
+ * table and scan all of it once it has grown, and transaction poolers may lose prepared statements.
  */
 export interface PgQuery {
   readonly text: string;
   readonly values: unknown[];
 }
 
-/** The methods of a `pg` client that we call: any version's client, and those of compatible drivers, fit. */
+/** The part of a `pg` client that the store uses. Clients of any version and of compatible drivers fit. */
 export interface PgClientLike {
   query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
-  /** Newer versions of `pg` know it without a round trip: I(dle), in a T(ransaction), E(rror). */
+  /** `I`dle, in a `T`ransaction, or in a transaction after an `E`rror. Only in newer versions of `pg`; no round trip. */
   getTransactionStatus?(): string | null;
   /** Only a pool has this, and a pool is not a transaction. */
   totalCount?: 'Pass the client that ran BEGIN, not the pool';
 }
 
+/** The part of a checked-out client that the store uses. */
 export interface PgPoolClientLike {
   query(query: string | PgQuery): Promise<{ rows: Record<string, unknown>[] }>;
   release(error?: Error | boolean): void;
@@ -25,22 +26,22 @@ export interface PgPoolClientLike {
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** What a pool hands to listeners of `acquire`. */
+/** The client that listeners of the pool's `acquire` event receive. */
 export type PgClientEvents = Pick<PgPoolClientLike, 'on'>;
 
-/** The methods of a `pg` pool that we call. */
+/** The part of a `pg` pool that the store uses. */
 export interface PgPoolLike {
   query(query: PgQuery): Promise<{ rows: Record<string, unknown>[] }>;
-  /** Called with a callback: a pool of `pg` then answers by it and returns nothing, others may ignore it. */
+  /** Called with a callback. A `pg` pool then returns nothing; other pools may ignore the callback and return a promise. */
   connect(
     callback?: (error: Error | undefined, client: PgPoolClientLike | undefined) => void,
   ): Promise<PgPoolClientLike>;
-  /** Idle connections that break, and clients that are checked out. A pool without events is fine. */
+  /** `error` is emitted when an idle connection breaks, `acquire` when a client is checked out. Optional. */
   readonly on?: {
     (event: 'error', listener: (error: Error) => void): unknown;
     (event: 'acquire', listener: (client: PgClientEvents) => void): unknown;
   };
-  /** What a pool of `pg` makes its clients of: enough for one more, outside the pool, that listens. */
+  /** With `options`, enough to create the listener connection outside the pool. A `pg` pool has both. */
   readonly Client?: new (
     options: object,
   ) => ListenClientLike;

@@ -11,10 +11,10 @@ import type { PgClientLike, PgPoolClientLike, PgPoolLike, PgQuery } from './pg-c
 import { listenToErrors } from './pool-errors.js';
 
 /**
- * Runs statements on a pool, or on the client of the caller's transaction. Listens to the pool's `error` events, so that
- * a connection that is cut while it is idle does not end the process.
+ * Runs statements on a pool, or on the client of the caller's transaction. Handles the pool's `error` events, so that a
+ * lost idle connection does not crash the process.
  *
- * @throws `INVALID_CONFIG` for what is not a pool, and for a pool whose `connectionString` is not PostgreSQL's.
+ * @throws `INVALID_CONFIG` if `pool` is not a pool, or its `connectionString` is not for PostgreSQL.
  */
 export function pgExecutor(pool: PgPoolLike): SqlExecutor<PgClientLike> {
   assertPool(pool);
@@ -40,9 +40,9 @@ async function inTransaction(pool: PgPoolLike, work: SqlWork): Promise<SqlRecord
 }
 
 /**
- * A pool does not listen while a client is out, and an error event that nobody hears ends the process; what is wrong
- * reaches us through the next query too. By a callback, since the server may say that it ends a connection in the packet
- * that made it ready: a promise is told only after all of that packet was read.
+ * A pool does not handle the errors of a checked-out client, and an unhandled `error` event crashes the process. They can
+ * be ignored, because the next query fails too. Uses a callback, not the promise: the server may close the connection in
+ * the packet that makes it ready, and a promise resolves only after the whole packet was processed.
  */
 function checkOut(pool: PgPoolLike): Promise<PgPoolClientLike> {
   return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ function checkOut(pool: PgPoolLike): Promise<PgPoolClientLike> {
   });
 }
 
-/** A connection that can't even roll back is closed, not given to the next one. */
+/** Closes a client that fails to roll back: the next caller would continue its transaction. */
 async function rollBack(client: PgPoolClientLike): Promise<void> {
   try {
     await client.query('rollback');

@@ -7,18 +7,18 @@ import { reportErrors } from './pool-errors.js';
 export type PgOutboxStoreOptions = Omit<SqlOutboxStoreOptions, 'dialect'>;
 
 /**
- * The outbox on a `pg` pool. `enqueueWith` takes the client that your transaction runs on. The pool stays yours; its
- * `error` events, idle connections that were cut, are reported by `onProblem`.
+ * Stores the outbox in PostgreSQL, through a `pg` pool. `enqueueWith` takes the client that ran BEGIN. The store never
+ * closes the pool; it reports the pool's `error` events (lost idle connections) to the listeners of `onProblem`.
  */
 export class PgOutboxStore extends SqlOutboxStore<PgClientLike> {
   static {
     nameToken(this, '@postcommit/store-pg/PgOutboxStore');
   }
 
-  // A field: the pool refers to it weakly.
+  // A field keeps it alive: the pool holds it by a weak reference.
   readonly #report = (error: Error): void => this.reportProblem(error);
 
-  /** @throws `INVALID_CONFIG` for what is not a pool, and for a pool whose `connectionString` is not PostgreSQL's. */
+  /** @throws `INVALID_CONFIG` if `pool` is not a pool, or its `connectionString` is not for PostgreSQL. */
   constructor(pool: PgPoolLike, options: PgOutboxStoreOptions = {}) {
     assertKnownOptions('PgOutboxStore', options, SQL_STORE_OPTION_NAMES);
     super(pgExecutor(pool), options);

@@ -3,32 +3,32 @@ import type { PgClientEvents, PgPoolLike } from './pg-client-like.js';
 
 type Report = (error: Error) => void;
 
-/** The stores of each pool. Weak: a pool that lives long must not keep every store that was made on it. */
+/** The error reporters of each pool. Weak, so that a long-lived pool does not keep every store created on it. */
 const reportsOf = new WeakMap<PgPoolLike, Set<WeakRef<Report>>>();
 
 /**
- * Listens to the errors of a pool and of its clients, once for each: an `error` event that nobody listens to ends the
- * process. Those of the pool report idle connections that were cut, by a restart of the server for example. A pool does
- * not listen to a client that somebody has checked out; the next query on it fails, so that its errors need no report.
+ * Handles the `error` events of a pool and of its clients, with one listener each: an unhandled one crashes the process.
+ * A pool emits them for lost idle connections, e.g. after a server restart, but not for checked-out clients. Errors of
+ * those are ignored, because the next query on the client fails too.
  */
 export function listenToErrors(pool: PgPoolLike): Set<WeakRef<Report>> {
   const known = reportsOf.get(pool);
   if (known) return known;
   const reports = new Set<WeakRef<Report>>();
   reportsOf.set(pool, reports);
-  pool.on?.('error', (error) => tell(reports, error));
+  pool.on?.('error', (error) => reportToAll(reports, error));
   pool.on?.('acquire', ignoreErrors);
   return reports;
 }
 
-/** Calls `report` for each error of the pool, for as long as somebody else refers to it. */
+/** Calls `report` for each error of the pool, as long as the caller keeps a reference to `report`. */
 export function reportErrors(pool: PgPoolLike, report: Report): void {
   const reports = listenToErrors(pool);
   for (const reference of reports) if (!reference.deref()) reports.delete(reference);
   reports.add(new WeakRef(report));
 }
 
-function tell(reports: ReadonlySet<WeakRef<Report>>, error: Error): void {
+function reportToAll(reports: ReadonlySet<WeakRef<Report>>, error: Error): void {
   const living = [...reports].flatMap((reference) => reference.deref() ?? []);
   if (living.length === 0) process.emitWarning(errorText(error), 'OutboxWarning');
   for (const report of living) report(error);
@@ -36,7 +36,7 @@ function tell(reports: ReadonlySet<WeakRef<Report>>, error: Error): void {
 
 const ignored = new WeakSet<PgClientEvents>();
 
-/** Not by the event `connect`: a pool may have connected before it was given to a store. */
+/** On `acquire`, not `connect`: the pool may have connected before a store was created on it. */
 function ignoreErrors(client: PgClientEvents): void {
   if (ignored.has(client)) return;
   ignored.add(client);

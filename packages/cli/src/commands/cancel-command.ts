@@ -5,7 +5,7 @@ import { word } from '../printable.js';
 
 export const cancelCommand: OutboxCommand = {
   name: 'outbox:cancel',
-  description: 'Cancel a pending row, so that it is not published',
+  description: 'Cancel a pending row so that it is not published',
   configure(command) {
     command.argument('<id>', 'the row');
   },

@@ -12,18 +12,18 @@ interface DiscardOptions {
 
 export const discardCommand: OutboxCommand = {
   name: 'outbox:discard',
-  description: 'Delete dead rows for good, by id or by filter',
+  description: 'Delete dead rows permanently, by id or by filter',
   configure(command) {
     command.argument('[ids...]', 'dead rows');
     addFilterOptions(command);
     command
-      .option('--limit <n>', 'with a filter: at most so many rows, latest first', parseLimit, 100)
-      .option('--dry-run', 'with a filter: only show which rows, and how many match');
+      .option('--limit <n>', 'with a filter: maximum number of rows, latest first', parseLimit, 100)
+      .option('--dry-run', 'with a filter: only show the rows, and how many match');
   },
   async run(context) {
     const isById = context.args.length > 0;
     if (isById === isFiltering(rowFilterOf(context.options))) {
-      throw new CommandError('name either ids or a filter, for example --topic', ExitCode.usage);
+      throw new CommandError('pass either ids or a filter, for example --topic', ExitCode.usage);
     }
     await (isById ? discardByIds(context) : discardMatching(context));
   },
@@ -31,7 +31,7 @@ export const discardCommand: OutboxCommand = {
 
 async function discardByIds(context: CommandContext): Promise<void> {
   const { dryRun }: Partial<DiscardOptions> = context.options;
-  if (dryRun) throw new CommandError('--dry-run goes with a filter, not with ids', ExitCode.usage);
+  if (dryRun) throw new CommandError('--dry-run needs a filter; it does not work with ids', ExitCode.usage);
   const ids = [...new Set(context.args)];
   const discarded = await discard(context, ids);
   if (discarded === ids.length) return;

@@ -19,7 +19,7 @@ interface DispatchOptions {
   readonly loop?: boolean;
 }
 
-/** Counting further than this would slow down what is measured. */
+/** Counting more rows would slow down the dispatching. */
 const MAX_COUNTED = 100_000;
 
 export const dispatchCommand: OutboxCommand = {
@@ -27,8 +27,8 @@ export const dispatchCommand: OutboxCommand = {
   description: 'Publish pending rows now',
   configure(command) {
     command
-      .option('--limit <n>', 'rows of a batch; default: batchSize of the configuration', parseLimit)
-      .option('--loop', 'batch after batch, until nothing is due');
+      .option('--limit <n>', 'rows per batch; default: batchSize of the configuration', parseLimit)
+      .option('--loop', 'dispatch batches until no row is due');
   },
   async run(context) {
     const { limit }: DispatchOptions = context.options;
@@ -36,18 +36,18 @@ export const dispatchCommand: OutboxCommand = {
     const exitCode = await dispatchUntilInterrupted(batches, context);
     showSummary(batches.total, context.output);
     if (exitCode !== undefined) throw new CommandError('interrupted', exitCode);
-    if (batches.isStuck) throw new CommandError('gave up: what is still due fails again and again');
+    if (batches.isStuck) throw new CommandError('gave up: the remaining due rows keep failing');
   },
 };
 
-/** Gives the exit code of the signal that ended it, if one did. */
+/** Returns the exit code of the signal that interrupted it, if one did. */
 async function dispatchUntilInterrupted(
   batches: DispatchLoop,
   { app, host, options, output }: CommandContext,
 ): Promise<number | undefined> {
   const { loop = false }: DispatchOptions = options;
   const interruption = new Interruption(
-    () => output.warn('ending after this batch; once more to end at once'),
+    () => output.warn('finishing this batch (press Ctrl-C again to abort)'),
     (exitCode) => host.exit(exitCode),
   );
   try {

@@ -19,11 +19,11 @@ interface DoctorOptions {
 
 export const doctorCommand: OutboxCommand = {
   name: 'outbox:doctor',
-  description: 'Tell what is wrong with the outbox, and what mends it',
+  description: 'Diagnose problems and print fixes',
   configure(command) {
     command.option(
       '--transaction-age <duration>',
-      'tell of transactions that have been open for longer; default 5m',
+      'report transactions that have been open for longer; default 5m',
       parseDurationMs,
       5 * 60_000,
     );
@@ -38,9 +38,13 @@ export const doctorCommand: OutboxCommand = {
       terminal: () => [...healthLines(backlog, problems), ...problems.flatMap(findingLines)],
     });
     const required = problems.filter(({ level }) => level === 'required').length;
-    if (required > 0) throw new CommandError(`the outbox can't work: ${required} required to be mended`);
+    if (required > 0) throw new CommandError(requiredText(required));
   },
 };
+
+function requiredText(required: number): string {
+  return `${required} ${required === 1 ? 'problem' : 'problems'} must be fixed before the outbox can run`;
+}
 
 async function findAll(app: OutboxApp, limits: DiagnosticLimits): Promise<SchemaProblem[]> {
   return [
@@ -49,7 +53,7 @@ async function findAll(app: OutboxApp, limits: DiagnosticLimits): Promise<Schema
   ];
 }
 
-/** Undefined while there is no table to count in; that is one of the problems then. */
+/** Undefined if there is no usable table; the problems then include that. */
 async function backlogOf(app: OutboxApp): Promise<OutboxBacklog | undefined> {
   try {
     return await app.get(OutboxStore).backlog();

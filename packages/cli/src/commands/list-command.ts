@@ -15,7 +15,7 @@ export const listCommand: OutboxCommand = {
     addStateOption(command);
     addFilterOptions(command);
     command
-      .option('--limit <n>', 'at most so many rows', parseLimit, 20)
+      .option('--limit <n>', 'maximum number of rows', parseLimit, 20)
       .option('--payload', 'print payloads, and headers with --json');
   },
   async run({ app, options, output }) {

@@ -11,17 +11,17 @@ interface PurgeOptions {
 
 export const purgeCommand: OutboxCommand = {
   name: 'outbox:purge',
-  description: 'Delete dispatched rows of a certain age',
+  description: 'Delete dispatched rows older than a given age',
   configure(command) {
     command
       .requiredOption('--older-than <duration>', 'for example 7d', parseDurationMs)
-      .option('--dead', 'delete dead rows instead, by the time they died')
+      .option('--dead', 'delete dead rows instead, by their time of death')
       .option('--dry-run', 'with --dead: only count them');
   },
   async run(context) {
     const { app, options, output } = context;
     const { olderThan: ageMs, dead, dryRun }: PurgeOptions = options as PurgeOptions;
-    if (dryRun && !dead) throw new CommandError('--dry-run goes with --dead', ExitCode.usage);
+    if (dryRun && !dead) throw new CommandError('--dry-run needs --dead', ExitCode.usage);
     if (dryRun) return previewPurge(context, ageMs);
     const store = app.get(OutboxStore);
     const purged = await (dead ? store.purgeDead({ ageMs }) : store.purgeDispatched({ ageMs }));
@@ -30,7 +30,7 @@ export const purgeCommand: OutboxCommand = {
   },
 };
 
-/** By the clock of this process, where the purge itself goes by the database's. */
+/** Uses the clock of this process; the purge itself uses the clock of the database. */
 async function previewPurge({ app, output }: CommandContext, ageMs: number): Promise<void> {
   const deadBefore = new Date(Date.now() - ageMs);
   const { dead: wouldPurge } = await app.get(OutboxStore).count({ state: 'dead', deadBefore });

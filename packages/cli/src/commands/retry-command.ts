@@ -22,29 +22,30 @@ interface RetryCommandOptions {
 
 export const retryCommand: OutboxCommand = {
   name: 'outbox:retry',
-  description: 'Make a row pending again, or those that match a filter',
+  description: 'Make a row pending again, or all rows that match a filter',
   configure(command) {
     command.argument('[id]', 'the row');
     addStateOption(command);
     addFilterOptions(command);
     command
-      .option('--limit <n>', 'with a filter: at most so many rows, oldest first', parseLimit, 100)
-      .option('--attempts <n>', 'from now on, give up after so many tries', parseLimit)
-      .option('--backoff <spec>', 'from now on, wait like this: fixed:5s, exponential:1s:1h', parseBackoff)
-      .option('--dry-run', 'with a filter: only show which rows, and how many match');
+      .option('--limit <n>', 'with a filter: maximum number of rows, oldest first', parseLimit, 100)
+      .option('--attempts <n>', 'new maximum number of attempts', parseLimit)
+      .option('--backoff <spec>', 'new backoff: fixed:5s, exponential:1s:1h', parseBackoff)
+      .option('--dry-run', 'with a filter: only show the rows, and how many match');
   },
   async run(context) {
     const [id] = context.args;
     const filter = rowFilterOf(context.options);
     if ((id === undefined) === !isFiltering(filter)) {
-      throw new CommandError('name either an id or a filter, for example --topic', ExitCode.usage);
+      throw new CommandError('pass either an id or a filter, for example --topic', ExitCode.usage);
     }
     await (id === undefined ? retryMatching(context, filter) : retryOne(context, id));
   },
 };
 
 async function retryOne({ app, options, output }: CommandContext, id: string): Promise<void> {
-  if (options.dryRun) throw new CommandError('--dry-run goes with a filter, not with an id', ExitCode.usage);
+  if (options.dryRun)
+    throw new CommandError('--dry-run needs a filter; it does not work with an id', ExitCode.usage);
   await app.get(OutboxStore).requeue(id, policyOf(options));
   output.show({ plain: [`outbox:retry id=${word(id)} requeued`], json: { id, requeued: true } });
 }

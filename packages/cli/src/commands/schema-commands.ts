@@ -4,7 +4,7 @@ import { adoptTable } from './adopt-table.js';
 
 export const schemaCommand: OutboxCommand = {
   name: 'outbox:schema',
-  description: 'Print the statements that make an empty database ready',
+  description: 'Print the SQL that creates the tables',
   requires: [OutboxSchema],
   needsResources: false,
   async run({ app, output }) {
@@ -15,12 +15,12 @@ export const schemaCommand: OutboxCommand = {
 
 export const migrateCommand: OutboxCommand = {
   name: 'outbox:migrate',
-  description: 'Create the tables or bring them up to date; harmless when they are',
+  description: 'Create or upgrade the tables; does nothing if they are up to date',
   requires: [OutboxSchema],
   configure(command) {
     command
-      .option('--adopt', 'turn a table that is not ours into the outbox: shows the plan, and asks')
-      .option('--yes', 'with --adopt: do it without asking');
+      .option('--adopt', 'turn a foreign table into the outbox: shows the plan and asks')
+      .option('--yes', "with --adopt: don't ask");
   },
   async run(context) {
     const schema = context.app.get(OutboxSchema);
@@ -33,5 +33,5 @@ async function migrate({ app, output }: CommandContext): Promise<void> {
   const schema = app.get(OutboxSchema);
   const problems = await schema.check();
   await schema.ensure();
-  output.show({ plain: [`outbox:migrate mended=${problems.length}`], json: { mended: problems.length } });
+  output.show({ plain: [`outbox:migrate fixed=${problems.length}`], json: { fixed: problems.length } });
 }
