@@ -1,6 +1,6 @@
 import type { PurgeReport, Retention } from './retention.js';
 
-/** What a sweep deleted, in one line for people. */
+/** Describes in one line what a sweep deleted. */
 export function purgeLine(report: PurgeReport, retention: Retention): string {
   const parts = [
     part(report.dispatched, 'dispatched row', retention.retentionMs),
