@@ -9,14 +9,9 @@ export function lookupIn(moduleRef: ModuleRef): NestLookup {
     try {
       return moduleRef.get<T>(token as never, { strict: false });
     } catch (error) {
-      const advice = `provide ${token.name} as a singleton in a module of the application, or pass an instance`;
-      throw new OutboxError(
-        'MISSING_BINDING',
-        `OutboxModule: the class ${token.name} is not a provider; ${advice}`,
-        {
-          cause: error,
-        },
-      );
+      const advice = 'provide it in a module of the application, or pass an instance';
+      const problem = `OutboxModule: no singleton provider for the class ${token.name}; ${advice}`;
+      throw new OutboxError('MISSING_BINDING', problem, { cause: error });
     }
   };
 }

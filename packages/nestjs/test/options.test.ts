@@ -197,7 +197,7 @@ describe('publisher, or transport,', () => {
   it('that no module provides is refused at the start', async () => {
     await expect(MemoryNest.open([], { transport: Broker })).rejects.toMatchObject({
       code: 'MISSING_BINDING',
-      message: expect.stringContaining('make Broker a singleton provider'),
+      message: expect.stringContaining('no singleton provider for the class Broker'),
     });
   });
 
@@ -259,7 +259,9 @@ describe('forRoot refuses', () => {
   it('at the start, a Prisma class that no module provides', async () => {
     class PrismaService {}
     const imports = [OutboxModule.forRoot({ prisma: PrismaService as unknown as Token<never> })];
-    await expect(openContext({ imports })).rejects.toThrow('make PrismaService a singleton provider');
+    await expect(openContext({ imports })).rejects.toThrow(
+      'no singleton provider for the class PrismaService',
+    );
   });
 
   it('in the factory of store, what is no store', async () => {

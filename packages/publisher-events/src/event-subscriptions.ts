@@ -43,7 +43,7 @@ export class EventSubscriptions implements Lifecycle {
    */
   async publish(event: object): Promise<Delivery> {
     // Without listeners the row would be dead as `no-listener`. It must be retried instead.
-    if (this.#isStopped) throw new TransientError('the application and its listeners have stopped');
+    if (this.#isStopped) throw new TransientError('the application has stopped, and so have its listeners');
     this.#subscribe();
     return this.#bus.publish(event);
   }
