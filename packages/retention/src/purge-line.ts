@@ -21,7 +21,7 @@ const UNITS = [
   ['second', 1_000],
 ] as const;
 
-/** In the largest unit that gives a whole number. */
+/** In the largest unit with a whole number. */
 function ageText(ageMs: number): string {
   const unit = UNITS.find(([, unitMs]) => ageMs % unitMs === 0);
   return unit ? counted(ageMs / unit[1], unit[0]) : `${ageMs} ms`;
