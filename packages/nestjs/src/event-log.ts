@@ -1,57 +1,56 @@
 import type { Logger } from '@nestjs/common';
 import { type DispatchEvents, errorText, type OutboxRow } from '@postcommit/core';
 
-/** Writes what happens to the log of the application. Never a payload. */
+/** Logs the events of the outbox to the application's logger. Never logs a payload. */
 export function logEvents(events: DispatchEvents, logger: Logger): void {
-  events.on('started', () => logger.log('the outbox worker has started'));
+  events.on('started', () => logger.log('outbox worker started'));
   events.on('stopped', ({ abandoned }) => {
-    if (abandoned.length === 0) logger.log('the outbox worker has stopped');
+    if (abandoned.length === 0) logger.log('outbox worker stopped');
     else
       logger.warn(
-        `the outbox worker has stopped; still being handled, and left to another: ${abandoned.join(', ')}`,
+        `outbox worker stopped with unfinished events, left to another process: ${abandoned.join(', ')}`,
       );
   });
   events.on('batch', (summary) => logger.debug(`batch settled: ${JSON.stringify(summary)}`));
   events.on('failed', ({ row, error, delayMs }) =>
-    logger.warn(`${nameOf(row)} failed, tried again in ${delayMs} ms: ${quoted(error)}`),
+    logger.warn(`${nameOf(row)} failed, next try in ${delayMs} ms: ${quoted(error)}`),
   );
   events.on('dead', ({ row, error, reason }) =>
     logger.error(`${nameOf(row)} is FAILED (${reason}): ${quoted(error)}`),
   );
   events.on('retaken', ({ row }) =>
-    logger.warn(`${nameOf(row)} was stuck in PROCESSING and is taken over; its process died or stalled`),
+    logger.warn(`took over ${nameOf(row)}, stuck in PROCESSING: its process died or stalled`),
   );
   events.on('fenced', ({ ids }) =>
-    logger.warn(`recorded too late, another process has taken over: ${ids.join(', ')}`),
+    logger.warn(`outcomes came too late, another process has taken these events over: ${ids.join(', ')}`),
   );
   events.on('failures', ({ topic, count, windowMs }) =>
     logger.warn(`${count} failures of type ${quoted(topic)} within ${windowMs} ms`),
   );
   events.on('backlog', ({ pending, threshold }) =>
-    logger.warn(`${pending} events are PENDING, the threshold is ${threshold}`),
+    logger.warn(`${pending} events are PENDING (threshold ${threshold})`),
   );
-  logTroubles(events, logger);
+  logStore(events, logger);
 }
 
-function logTroubles(events: DispatchEvents, logger: Logger): void {
+function logStore(events: DispatchEvents, logger: Logger): void {
   events.on('trouble', ({ error, retryInMs }) =>
     logger.error(
-      `the outbox can't reach its table, tries again in ${retryInMs} ms: ${quoted(errorText(error))}`,
+      `the outbox can't reach its table, retrying in ${retryInMs} ms: ${quoted(errorText(error))}`,
     ),
   );
   events.on('storeProblem', ({ error }) =>
     logger.warn(`the outbox store reports a problem: ${quoted(errorText(error))}`),
   );
   events.on('recovered', ({ afterMs }) =>
-    logger.log(`the outbox reaches its table again, after ${afterMs} ms`),
+    logger.log(`the outbox can reach its table again after ${afterMs} ms`),
   );
   events.on('wakeup', ({ isListening, error }) => {
-    if (isListening) logger.debug('enqueues of other processes wake the worker');
-    else
-      logger.warn(`enqueues of other processes don't wake the worker, it polls: ${quoted(errorText(error))}`);
+    if (isListening) logger.debug('listening for enqueues of other processes');
+    else logger.warn(`polling, because listening for enqueues failed: ${quoted(errorText(error))}`);
   });
   events.on('listenerFailed', ({ signal, error }) =>
-    logger.error(`a listener of the signal ${signal} failed: ${quoted(errorText(error))}`),
+    logger.error(`a listener of the event '${signal}' failed: ${quoted(errorText(error))}`),
   );
 }
 
@@ -59,7 +58,7 @@ function nameOf({ id, topic }: OutboxRow): string {
   return `event ${id} of type ${quoted(topic)}`;
 }
 
-/** A line break in a topic or an error must not begin a line of the log. */
+/** Quoted, so that a line break in a topic or an error cannot forge a log line. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

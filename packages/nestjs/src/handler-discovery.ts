@@ -3,28 +3,32 @@ import { OutboxError } from '@postcommit/core';
 import { type Listener, OutboxEvent } from '@postcommit/publisher-events';
 import { type HandlerMethod, handlerMethodsOf, selectorMatcher } from './on-outbox-event.js';
 
-/** What Nest knows about a provider or controller, as far as we look. */
+/** Nest's record of a provider or controller. */
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** A provider or controller with handlers. */
-interface Found {
+/** A provider or controller that has handlers. */
+interface HandlerHost {
   readonly wrapper: Wrapper;
   readonly className: string;
   readonly methods: readonly HandlerMethod[];
 }
 
-/** Every `@OnOutboxEvent` method of the application, as a listener of the outbox. */
+/**
+ * Returns every `@OnOutboxEvent` method of the application as a listener.
+ *
+ * @throws OutboxError `INVALID_CONFIG` when a handler is not on a singleton, or its class has two instances.
+ */
 export function discoverHandlers(discovery: DiscoveryService): Listener[] {
-  const found = [...discovery.getProviders(), ...discovery.getControllers()]
-    .map(look)
-    .filter((one) => one !== undefined);
-  found.forEach(assertSingleton);
-  const listeners = uniqueInstances(found).flatMap(toListeners);
-  assertFoundOnce(found);
+  const hosts = [...discovery.getProviders(), ...discovery.getControllers()]
+    .map(toHost)
+    .filter((host) => host !== undefined);
+  hosts.forEach(assertSingleton);
+  const listeners = uniqueInstances(hosts).flatMap(toListeners);
+  assertOneInstancePerClass(hosts);
   return listeners;
 }
 
-function look(wrapper: Wrapper): Found | undefined {
+function toHost(wrapper: Wrapper): HandlerHost | undefined {
   const source = sourceOf(wrapper);
   if (typeof source !== 'object' || source === null) return undefined;
   const methods = handlerMethodsOf(source);
@@ -32,15 +36,18 @@ function look(wrapper: Wrapper): Found | undefined {
   return { wrapper, className: source.constructor.name, methods };
 }
 
-/** What carries the decorators' notes: a class knows them before it has an instance, a factory only by its token. */
+/**
+ * The object that carries the decorators' metadata. A class has it before there is an instance; for a factory that is
+ * not a singleton, only the class used as its token has it.
+ */
 function sourceOf(wrapper: Wrapper): unknown {
   if (!wrapper.isNotMetatype) return wrapper.metatype?.prototype;
   if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) return wrapper.instance;
   return typeof wrapper.token === 'function' ? wrapper.token.prototype : undefined;
 }
 
-/** Outside a request there is no instance of a request-scoped provider, and of a transient one there are many. */
-function assertSingleton({ wrapper, className, methods }: Found): void {
+/** Outside a request, a request-scoped provider has no instance, and a transient one has many. */
+function assertSingleton({ wrapper, className, methods }: HandlerHost): void {
   if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) return;
   const kind = wrapper.isTransient ? 'transient' : 'request-scoped, or depends on something that is';
   const names = methods.map(({ key }) => `${className}.${String(key)}`).join(', ');
@@ -50,29 +57,29 @@ function assertSingleton({ wrapper, className, methods }: Found): void {
   );
 }
 
-/** An alias is the same instance by another token. */
-function uniqueInstances(found: readonly Found[]): Found[] {
-  return [...new Map(found.map((one) => [one.wrapper.instance as unknown, one])).values()];
+/** An alias is the same instance under another token. */
+function uniqueInstances(hosts: readonly HandlerHost[]): HandlerHost[] {
+  return [...new Map(hosts.map((host) => [host.wrapper.instance as unknown, host])).values()];
 }
 
-/** A class in the providers of two modules has two instances, which would both handle every event. */
-function assertFoundOnce(found: readonly Found[]): void {
-  const first = new Map<unknown, Found>();
-  for (const one of found) {
-    const instance: object = one.wrapper.instance;
+/** A class provided by two modules has two instances, and both would handle every event. */
+function assertOneInstancePerClass(hosts: readonly HandlerHost[]): void {
+  const first = new Map<unknown, HandlerHost>();
+  for (const host of hosts) {
+    const instance: object = host.wrapper.instance;
     const other = first.get(instance.constructor);
     if (other && other.wrapper.instance !== instance) {
-      const modules = [other, one].map(({ wrapper }) => wrapper.host?.name ?? 'a module').join(' and ');
+      const modules = [other, host].map(({ wrapper }) => wrapper.host?.name ?? 'a module').join(' and ');
       throw invalid(
-        `${one.className} handles events and exists twice, in ${modules}, so it would handle each event twice; ` +
+        `${host.className} handles events and exists twice, in ${modules}, so it would handle each event twice; ` +
           'provide it in one module and export it from there',
       );
     }
-    first.set(instance.constructor, one);
+    first.set(instance.constructor, host);
   }
 }
 
-function toListeners({ wrapper, className, methods }: Found): Listener[] {
+function toListeners({ wrapper, className, methods }: HandlerHost): Listener[] {
   const instance: object = wrapper.instance;
   return methods.map(({ key, selectors }) => {
     const name = `${className}.${String(key)}`;
@@ -82,7 +89,7 @@ function toListeners({ wrapper, className, methods }: Found): Listener[] {
       origin: name,
       event: OutboxEvent,
       accepts: ({ topic }) => matches(topic),
-      // Looked up at each call, so that what another decorator or a test made of the method is what runs.
+      // Looked up at each call, so that a method replaced by another decorator or a test takes effect.
       handle: (event) => Reflect.get(instance, key).call(instance, event.payload, event),
     };
     return listener as Listener;

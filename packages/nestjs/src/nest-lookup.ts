@@ -1,7 +1,7 @@
 import type { ModuleRef } from '@nestjs/core';
 import { OutboxError, type Token } from '@postcommit/core';
 
-/** Finds a provider of the application, in whatever module it is. */
+/** Returns a provider of the application, from whichever module has it. */
 export type NestLookup = <T>(token: Token<T>) => T;
 
 export function lookupIn(moduleRef: ModuleRef): NestLookup {
@@ -9,16 +9,15 @@ export function lookupIn(moduleRef: ModuleRef): NestLookup {
     try {
       return moduleRef.get<T>(token as never, { strict: false });
     } catch (error) {
-      const advice = `make ${token.name} a singleton provider of a module of the application, or pass an instance`;
-      throw new OutboxError('MISSING_BINDING', `OutboxModule was given the class ${token.name}: ${advice}`, {
-        cause: error,
-      });
+      const advice = 'provide it in a module of the application, or pass an instance';
+      const problem = `OutboxModule: no singleton provider for the class ${token.name}; ${advice}`;
+      throw new OutboxError('MISSING_BINDING', problem, { cause: error });
     }
   };
 }
 
 /**
- * A provider that is looked up when it is first used: while Nest still makes the providers, it would give an instance
+ * A provider that is looked up on first use. While Nest is still creating providers, a lookup would return an instance
  * whose constructor has not run.
  */
 export class NestReference<T extends object> {

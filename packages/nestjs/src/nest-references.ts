@@ -9,7 +9,7 @@ import {
 import type { PrismaClientLike, PrismaTransactionOptions } from '@postcommit/store-prisma';
 import type { NestReference } from './nest-lookup.js';
 
-/** A Prisma client that is a provider. It has our four methods only: Nest calls the hooks of the provider itself. */
+/** A Prisma client that is a provider. It has only these four methods, because Nest calls the provider's hooks itself. */
 export class ReferredPrismaClient implements PrismaClientLike {
   readonly #client: NestReference<PrismaClientLike>;
 
@@ -44,7 +44,7 @@ export function referredPublisher(
   publisherClass: Token<OutboxPublisher>,
   publisher: NestReference<OutboxPublisher>,
 ): OutboxPublisher {
-  // What the engine asks of a publisher is whether it has the method.
+  // The engine decides by whether the method exists.
   const takesBatches = typeof publisherClass.prototype.publishBatch === 'function';
   return takesBatches ? new ReferredBatchPublisher(publisher) : new ReferredPublisher(publisher);
 }

@@ -2,13 +2,13 @@ import { OutboxError, topicMatcher } from '@postcommit/core';
 import type { Heard, OutboxEvent } from '@postcommit/publisher-events';
 import { checkedType, type EventPayload, isEventClass, type OutboxEventClass } from './outbox-event.js';
 
-/** What a handler gets beside the payload. */
+/** What a handler receives besides the payload. */
 export type OutboxEventContext = Pick<
   OutboxEvent,
   'id' | 'topic' | 'attempt' | 'headers' | 'key' | 'createdAt' | 'signal'
 >;
 
-/** Which events: those of a class, or of every type that a pattern matches, where `*` stands for any characters. */
+/** Selects events by their class, or by a pattern of event types in which `*` matches any characters. */
 export type EventSelector = OutboxEventClass | string;
 
 type PayloadFor<Selector> =
@@ -18,7 +18,7 @@ type PayloadFor<Selector> =
       ? Heard<OutboxEvent, Selector>['payload']
       : never;
 
-/** A method decorator for `experimentalDecorators`, which Nest needs anyway. */
+/** A method decorator for `experimentalDecorators`, which Nest requires anyway. */
 export type OnOutboxEventDecorator<Payload> = <
   Method extends (payload: Payload, context: OutboxEventContext) => unknown,
 >(
@@ -33,13 +33,14 @@ export interface HandlerMethod {
   readonly selectors: readonly string[];
 }
 
-/** Also for another copy of this package. */
+/** A global symbol, so that two copies of this package see each other's handlers. */
 const HANDLES = Symbol.for('@postcommit/nestjs/handles');
 
 /**
- * Makes a method of a provider or controller handle events of the outbox. It gets the payload and a context. An error
- * that it throws fails the event, which is then tried again: a handler must be idempotent by `context.id`.
+ * Makes a method of a provider or controller handle outbox events. It receives the payload and a context. If it throws,
+ * the event fails and is retried, so a handler must be idempotent by `context.id`.
  *
+ * @throws OutboxError `INVALID_CONFIG` on a static member, a property, an empty list, or a class without `eventType`.
  * @example
  * @OnOutboxEvent(OrderCreatedEvent)
  * async notify(order: OrderCreatedEvent, { id, signal }: OutboxEventContext) {}
@@ -60,7 +61,7 @@ export function OnOutboxEvent<const Selector extends EventSelector>(
   };
 }
 
-/** The handlers of a class by its prototype, or of an instance. What a subclass says about a method wins. */
+/** Returns the handlers of a prototype or an instance. The decorators of a subclass replace those of its parent. */
 export function handlerMethodsOf(target: object): HandlerMethod[] {
   const methods = new Map<string | symbol, HandlerMethod>();
   for (let at: object | null = target; at; at = Object.getPrototypeOf(at)) {
@@ -90,12 +91,12 @@ function patternOf(selector: unknown, key: string | symbol): string {
     typeof selector === 'function' ? `the class ${selector.name} has no static eventType` : undefined;
   throw invalid(
     key,
-    `${what ?? `got ${String(selector)}`}; give a class with a static eventType, or a pattern such as 'order.*'`,
+    `${what ?? `got ${String(selector)}`}; pass a class with a static eventType, or a pattern such as 'order.*'`,
   );
 }
 
 function invalid(key: unknown, problem: string): OutboxError {
-  // A standard decorator gets a context object here.
+  // A standard decorator receives a context object here.
   const name = typeof key === 'object' ? 'a member' : String(key);
   return new OutboxError('INVALID_CONFIG', `@OnOutboxEvent on ${name}: ${problem}`);
 }

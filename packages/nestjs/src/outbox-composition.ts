@@ -18,13 +18,13 @@ import type { AnyStore, OutboxModuleOptions, PublisherSource } from './outbox-mo
 import { invalid, type ResolvedOptions, resolveOptions } from './resolve-options.js';
 import { isStore, storeModules } from './store-module.js';
 
-/** What the composition takes from Nest. */
+/** What the composition needs from Nest. */
 export interface NestSide {
   readonly lookup: NestLookup;
   readonly discover: () => readonly Listener[];
 }
 
-/** The outbox of a Nest application: its options, turned into modules of the core and composed. */
+/** The outbox of a Nest application: turns its options into core modules and composes them. */
 export class OutboxComposition {
   readonly app: OutboxApp;
   readonly options: ResolvedOptions;
@@ -41,37 +41,45 @@ export class OutboxComposition {
     this.app = composeModules(this.#modules());
   }
 
-  /** What Nest may offer to be injected. */
+  /** The tokens that Nest may inject. */
   get tokens(): readonly Token[] {
-    // Nest would call the hooks of a client twice if it came by a second token.
+    // Under a second token, Nest would call the client's hooks twice.
     const isHidden = (token: Token): boolean =>
       this.#given.prisma !== undefined && tokenKey(token) === tokenKey(PrismaClientToken);
     return this.app.tokens.filter((token) => !isHidden(token));
   }
 
-  /** The store, which must fit the options. */
+  /**
+   * The store.
+   *
+   * @throws OutboxError `INVALID_CONFIG` when it does not match the options.
+   */
   get store(): AnyStore {
     const store: unknown = this.app.get(OutboxStore);
     const { stuckThreshold } = this.#given;
     if (!isStore(store))
       throw invalid('the store has no enqueueWith, so events could not be emitted in a transaction');
     if (stuckThreshold !== undefined && stuckThreshold !== store.claimTimeoutMs) {
-      const advice = 'give it the same claimTimeoutMs, or leave stuckThreshold out';
+      const advice = 'pass it the same claimTimeoutMs, or leave stuckThreshold out';
       throw invalid(
-        `stuckThreshold is ${stuckThreshold}, but the store was made with a claimTimeoutMs of ${store.claimTimeoutMs}; ${advice}`,
+        `stuckThreshold is ${stuckThreshold}, but the store was created with a claimTimeoutMs of ${store.claimTimeoutMs}; ${advice}`,
       );
     }
     return store;
   }
 
-  /** Refuses what shows only when all providers exist; for the start. */
+  /**
+   * Checks what can be known only once all providers exist; called at startup.
+   *
+   * @throws OutboxError `MISSING_BINDING` or `INVALID_CONFIG`.
+   */
   assertReady(): void {
     for (const reference of this.#references) reference.get();
     const [handler] = this.#handlers.find();
     if (!handler || this.app.get(OutboxPublisher) === this.#handlers) return;
     throw invalid(
       `events go to the configured publisher, so ${handler.name} would never be called; remove @OnOutboxEvent, ` +
-        'or contribute the publisher to OutboxRoutes instead, for the events that are its own',
+        'or contribute the publisher to OutboxRoutes, for its own events only',
     );
   }
 
@@ -84,7 +92,7 @@ export class OutboxComposition {
     );
     if (![...stores, ...modules].some((module) => binds(module, OutboxStore)))
       throw invalid(
-        'there is no store; give prisma: PrismaService, or store: OutboxTypeormModule.forRoot({ dataSource })',
+        'there is no store; pass prisma: PrismaService, or store: OutboxTypeormModule.forRoot({ dataSource })',
       );
     return [
       CoreModule.forRoot({ ...this.options.core, publisher: this.#publisher() }),
@@ -93,7 +101,7 @@ export class OutboxComposition {
     ];
   }
 
-  /** The configured one, which must not stand beside another; else the one that a module binds; else the handlers. */
+  /** The configured publisher; otherwise the one that a module binds; otherwise the handlers. */
   #publisher(): OutboxPublisher | PublishFunction | undefined {
     const { modules = [] } = this.#given;
     const source = this.options.publisher;

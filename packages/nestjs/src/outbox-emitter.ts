@@ -3,14 +3,14 @@ import { eventTypeOf } from './outbox-event.js';
 import type { AnyStore } from './outbox-module-options.js';
 import type { FrozenRetry } from './resolve-options.js';
 
-/** The handle of an open transaction. A Prisma client, which would write outside of it, has `$connect`. */
+/** An open transaction. A Prisma client, which would write outside of it, is excluded by its `$connect`. */
 export type TransactionHandle = object & { readonly $connect?: never };
 
-/** What an event of a class can't say itself; see `OutboxEntry`. */
+/** What is not part of the event itself; see `OutboxEntry`. */
 export type EmitOptions = Pick<OutboxEntry, 'id' | 'key' | 'headers' | 'availableAt' | 'retry'>;
 
 /**
- * Stores events in the caller's transaction: they are handled if, and only if, it commits. An event is an instance of
+ * Stores events in the caller's transaction: they are handled if and only if it commits. An event is an instance of
  * a class with a static `eventType`, or a plain entry with `topic` and `payload`.
  *
  * @example
@@ -28,13 +28,17 @@ export class OutboxEmitter<Tx extends object = TransactionHandle> {
     this.#retry = retry;
   }
 
-  /** Gives the id of the event: the same at every try. */
+  /**
+   * Stores an event and returns its id, which stays the same at every attempt.
+   *
+   * @throws OutboxError `INVALID_ENTRY` for a class without `eventType`; otherwise as `enqueueWith` of the store.
+   */
   async emit(tx: Tx, event: object, options: EmitOptions = {}): Promise<string> {
     const [id = ''] = await this.#store.enqueueWith(tx, [this.#toEntry(event, options)]);
     return id;
   }
 
-  /** One statement, however many there are; all of them or none. Gives their ids in order. */
+  /** Stores several events in one statement, all or none, and returns their ids in order. */
   async emitMany(
     tx: Tx,
     events: readonly object[],
@@ -46,7 +50,7 @@ export class OutboxEmitter<Tx extends object = TransactionHandle> {
     );
   }
 
-  /** The policy of the moment goes with the event: a later deployment with another one does not change it. */
+  /** Stores the retry policy with the event, so that a later deployment does not change it. */
   #toEntry(event: object, options: EmitOptions): OutboxEntry {
     const entry: OutboxEntry = { ...entryOf(event), ...options };
     const { maxAttempts = this.#retry.maxAttempts, backoff = this.#retry.backoff } = entry.retry ?? {};

@@ -18,7 +18,7 @@ export interface OutboxEventClass<Event extends object = object> {
 type Primitive = string | number | boolean | bigint | symbol | null | undefined;
 type Callable = (...args: never[]) => unknown;
 
-/** What JSON gives back: fields without methods, and a `Date` as a string. */
+/** The value after a JSON round trip: fields without methods, and a `Date` as a string. */
 export type EventPayload<Value> = unknown extends Value
   ? Value
   : Value extends Primitive
@@ -29,7 +29,7 @@ export type EventPayload<Value> = unknown extends Value
         ? { [Index in keyof Value]: EventPayload<Value[Index]> }
         : { [Key in keyof Value as Value[Key] extends Callable ? never : Key]: EventPayload<Value[Key]> };
 
-/** The event type of an instance; undefined where its class declares none. */
+/** Returns the event type of an instance, or undefined if its class declares none. */
 export function eventTypeOf(event: object): string | undefined {
   const eventClass: unknown = event.constructor;
   return isEventClass(eventClass) ? checkedType(eventClass) : undefined;

@@ -8,8 +8,8 @@ import {
 } from '@postcommit/publisher-events';
 
 /**
- * Publishes to the `@OnOutboxEvent` methods of this process: all that match run, and the event is SENT when all
- * succeeded. `onNoListener` decides about one that nobody handles.
+ * Publishes to the `@OnOutboxEvent` methods of this process. All that match run, and the event is SENT when all of them
+ * succeed. `onNoListener` decides what happens to an event without a handler.
  */
 export class OutboxHandlers extends OutboxPublisher {
   readonly #discover: () => readonly Listener[];
@@ -25,7 +25,7 @@ export class OutboxHandlers extends OutboxPublisher {
     this.#events = new OutboxEventsPublisher(this.#bus, { onNoListener });
   }
 
-  /** Finds the handlers, once: at the start, or else when a command dispatches without one. */
+  /** Finds the handlers once: at startup, or when a command dispatches without starting the application. */
   find(): readonly Listener[] {
     if (this.#handlers) return this.#handlers;
     const handlers = this.#discover();

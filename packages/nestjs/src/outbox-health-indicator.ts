@@ -2,18 +2,22 @@ import { OutboxDriver, OutboxWorker, type WorkerHealth } from '@postcommit/core'
 import type { OutboxComposition } from './outbox-composition.js';
 
 export interface OutboxHealthOptions {
-  /** Down when an event has been due for longer. Default: however long. */
+  /**
+   * Reports `down` when an event has been due for longer than this.
+   *
+   * @default no limit
+   */
   readonly maxOldestPendingAgeMs?: number;
 }
 
-/** What `HealthCheckService.check` of @nestjs/terminus takes. */
+/** The result type that `HealthCheckService.check` of @nestjs/terminus expects. */
 export type OutboxHealthResult<Key extends string = string> = Record<
   Key,
   { status: 'up' | 'down' } & Omit<WorkerHealth, 'status'>
 >;
 
 /**
- * For readiness and alerts: up while the table answers and, where this instance polls, its worker runs.
+ * A health check for readiness and alerts: up while the table can be read and, if this instance polls, its worker runs.
  *
  * @example
  * this.health.check([() => this.outbox.isHealthy('outbox')])
@@ -25,7 +29,7 @@ export class OutboxHealthIndicator {
     this.#composition = composition;
   }
 
-  /** Does not throw. */
+  /** Reports the health of the outbox. Never rejects. */
   async isHealthy<const Key extends string = 'outbox'>(
     key: Key = 'outbox' as Key,
     { maxOldestPendingAgeMs = Number.POSITIVE_INFINITY }: OutboxHealthOptions = {},

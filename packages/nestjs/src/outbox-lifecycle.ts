@@ -5,13 +5,13 @@ import type { OutboxComposition } from './outbox-composition.js';
 
 export interface LifecycleOptions {
   readonly shutdownGraceMs: number | undefined;
-  /** Each command opens and closes what it needs. */
+  /** For programs that run commands: each command opens and closes what it needs. */
   readonly startsNothing: boolean;
 }
 
 /**
- * Starts the outbox when every provider is ready, and stops it before connections are closed: those of a provider
- * that closes them in `onApplicationShutdown`.
+ * Starts the outbox once every provider is ready, and stops it before providers close their connections in
+ * `onApplicationShutdown`.
  */
 export class OutboxLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #composition: OutboxComposition;

@@ -11,20 +11,44 @@ import type { NoListenerPolicy } from '@postcommit/publisher-events';
 import type { PrismaClientLike } from '@postcommit/store-prisma';
 
 export interface PollingOptions {
-  /** False in an instance that only emits. Default true. */
+  /**
+   * `false` in an instance that only emits.
+   *
+   * @default true
+   */
   readonly enabled?: boolean | undefined;
-  /** The longest wait between two looks for due events, in milliseconds. Default 5,000. */
+  /**
+   * The longest time between two polls, in milliseconds.
+   *
+   * @default 5_000
+   */
   readonly interval?: number | undefined;
-  /** Events claimed at once. Default 100. */
+  /**
+   * Events claimed at once.
+   *
+   * @default 100
+   */
   readonly batchSize?: number | undefined;
 }
 
 export interface RetryModuleOptions {
-  /** Tries of an event, the first one included, before it is FAILED. Frozen with it when it is emitted. Default 5. */
+  /**
+   * Attempts before an event is FAILED, including the first. Stored with each event when it is emitted.
+   *
+   * @default 5
+   */
   readonly maxRetries?: number | undefined;
-  /** `exponential` doubles the wait after each failure. Default `exponential`. */
+  /**
+   * `exponential` doubles the wait after each failure.
+   *
+   * @default 'exponential'
+   */
   readonly backoff?: 'fixed' | 'exponential' | undefined;
-  /** The wait after the first failure, in milliseconds. Default 1,000. */
+  /**
+   * The wait after the first failure, in milliseconds.
+   *
+   * @default 1_000
+   */
   readonly initialDelay?: number | undefined;
 }
 
@@ -33,15 +57,15 @@ export interface RetryModuleOptions {
 export type AnyStore = TransactionalOutboxStore<any>;
 
 /**
- * The module of a store, which brings its schema and locks too; or a store, made by you or by a function. A store that
- * you made keeps its own `claimTimeoutMs` and knows nothing of `topics` and of the interceptors of `modules`.
+ * The module of a store, which also provides its schema and locks; a store; or a function that creates one. A store that
+ * you created yourself keeps its own `claimTimeoutMs` and ignores `topics` and the interceptors of `modules`.
  */
 export type StoreSource = Module | AnyStore | ((options: Required<OutboxStoreOptions>) => AnyStore);
 
-/** A publisher, or the class of one that is a provider of the application. */
+/** A publisher, or the class of a publisher that the application provides. */
 export type PublisherSource = OutboxPublisher | PublishFunction | Token<OutboxPublisher>;
 
-/** What goes to the core as it is. */
+/** Options passed to the core unchanged. */
 type Passed = Pick<
   CoreOptions,
   | 'concurrency'
@@ -56,38 +80,55 @@ type Passed = Pick<
   | 'onBacklog'
 >;
 
-/** What `forRoot` takes, and what the factory of `forRootAsync` gives. */
+/** The options of `forRoot`, and the result of the factory of `forRootAsync`. */
 export interface OutboxModuleOptions extends Passed {
-  /** The class of your Prisma client, a provider of the application, or a client. Short for a `store`. */
+  /** Your Prisma client, or its class if the application provides it. Shorthand for `store`. */
   readonly prisma?: Token<PrismaClientLike> | PrismaClientLike | undefined;
-  /** Every other store. */
+  /** Any other store. */
   readonly store?: StoreSource | undefined;
   readonly polling?: PollingOptions | undefined;
   readonly retry?: RetryModuleOptions | undefined;
-  /** An event that is PROCESSING for so long, in milliseconds, lost its process and is taken over. Default 300,000. */
+  /**
+   * How long an event may be PROCESSING, in milliseconds, before another process takes it over.
+   *
+   * @default 300_000
+   */
   readonly stuckThreshold?: number | undefined;
-  /** Where events go instead of to the `@OnOutboxEvent` methods of this process. */
+  /** Receives all events instead of the `@OnOutboxEvent` methods of this process. */
   readonly publisher?: PublisherSource | undefined;
-  /** Another word for `publisher`. */
+  /** Another name for `publisher`. */
   readonly transport?: PublisherSource | undefined;
   /**
-   * What becomes of an event that no `@OnOutboxEvent` method of this process handles: `dead`, FAILED at once; `release`,
-   * which counts a try and leaves it to another instance, after 5 s at first, then 10, 20, up to 300 s, FAILED after
-   * `maxRetries`; `complete`, SENT. Default `dead`; `release` is for rolling deployments.
+   * What happens to an event that no `@OnOutboxEvent` method of this process handles. `dead`: it is FAILED at once.
+   * `release`, for rolling deployments: it counts an attempt and waits for an instance with a handler, 5 s at first, then
+   * 10, 20, up to 300 s, and is FAILED after `maxRetries`. `complete`: it is SENT.
+   *
+   * @default 'dead'
    */
   readonly onNoListener?: NoListenerPolicy | undefined;
-  /** How long handlers may take to end when the application shuts down. Default 10,000. */
+  /**
+   * How long handlers may take to finish when the application shuts down, in milliseconds.
+   *
+   * @default 10_000
+   */
   readonly shutdownGraceMs?: number | undefined;
-  /** Further modules of this family, telemetry for one. */
+  /** Further Postcommit modules, e.g. `OutboxTelemetryModule`. */
   readonly modules?: readonly Module[] | undefined;
 }
 
-/** What stands beside the factory of `forRootAsync`, since Nest has to know it before the factory runs. */
+/** Options beside the factory of `forRootAsync`: Nest needs them before the factory runs. */
 export interface OutboxModuleExtras {
-  /** Whether every module of the application may inject what this one provides. Default true. */
+  /**
+   * Whether every module of the application may inject what this one provides.
+   *
+   * @default true
+   */
   readonly isGlobal?: boolean | undefined;
-  /** As in `OutboxModuleOptions`; only what is named here, not what the factory gives, can be injected by its tokens. */
+  /**
+   * As in `OutboxModuleOptions`. Only the tokens of modules listed here can be injected, not those of modules that the
+   * factory returns.
+   */
   readonly modules?: readonly Module[] | undefined;
-  /** Further tokens of the outbox to inject by: those of a store that only the factory knows. */
+  /** Further tokens to make injectable, e.g. those of a store that only the factory knows. */
   readonly tokens?: readonly Token[] | undefined;
 }

@@ -51,16 +51,16 @@ const ASYNC_NAMES: OptionNames<OutboxModuleAsyncOptions> = {
 };
 
 /**
- * The outbox in a Nest application: its worker runs from `onApplicationBootstrap` to `beforeApplicationShutdown`.
- * It provides `OutboxEmitter`, `OutboxHealthIndicator`, the composed outbox as `OUTBOX_APP`, and the tokens of its
- * modules.
+ * Runs the outbox in a Nest application. The worker runs from `onApplicationBootstrap` to `beforeApplicationShutdown`.
+ * Provides `OutboxEmitter`, `OutboxHealthIndicator`, the composed outbox as `OUTBOX_APP`, and the tokens of its modules.
  *
+ * @throws OutboxError `INVALID_CONFIG` from `forRoot` and `forRootAsync` for an unknown or invalid option.
  * @example
  * OutboxModule.forRoot({ prisma: PrismaService })
  */
 export class OutboxModule extends ConfigurableModuleClass {
   static override forRoot(options: OutboxModuleOptions & OutboxModuleExtras): DynamicModule {
-    // Composed here only to learn its tokens; it refuses what is wrong where it was written.
+    // Composed here only to learn its tokens and to report invalid options at the call.
     const { tokens } = new OutboxComposition(options, { lookup: tooEarly, discover: () => [] });
     return withTokens(super.forRoot(options), [...tokens, ...(options.tokens ?? [])]);
   }
@@ -77,8 +77,8 @@ export class OutboxModule extends ConfigurableModuleClass {
   }
 
   /**
-   * Wraps the module of your application for a program that runs commands: the outbox starts nothing, neither its worker
-   * nor the check of its table, so that every command works on an empty database and before an upgrade.
+   * Wraps your application module for a program that runs commands. The outbox starts neither its worker nor the check of
+   * its table, so every command works on an empty database and before an upgrade.
    *
    * @example
    * const app = await NestFactory.createApplicationContext(OutboxModule.forCommands(AppModule));
@@ -88,7 +88,7 @@ export class OutboxModule extends ConfigurableModuleClass {
     return commandsOnly(appModule);
   }
 }
-// Called, not written as a decorator: it needs nothing of the compiler then.
+// Called rather than written as a decorator, so that this file compiles without decorator support.
 NestModule({})(OutboxModule);
 
 function withProviders(
@@ -156,5 +156,5 @@ function withTokens(definition: DynamicModule, tokens: readonly Token[]): Dynami
 }
 
 const tooEarly: NestLookup = (token) => {
-  throw new Error(`${token.name} is looked up before there is an application`);
+  throw new Error(`${token.name} was looked up before the application exists`);
 };

@@ -14,13 +14,13 @@ import type {
   RetryModuleOptions,
 } from './outbox-module-options.js';
 
-/** The policy that goes with every event. */
+/** The retry policy stored with every event. */
 export interface FrozenRetry {
   readonly maxAttempts: number;
   readonly backoff: DelayBackoff;
 }
 
-/** The options in the core's words, with defaults filled in. */
+/** The options in the core's terms, with defaults filled in. */
 export interface ResolvedOptions {
   readonly core: Omit<CoreOptions, 'publisher'>;
   readonly retry: FrozenRetry;
@@ -56,18 +56,22 @@ const OPTION_NAMES: OptionNames<OutboxModuleOptions & OutboxModuleExtras> = {
 const POLLING_NAMES: OptionNames<PollingOptions> = { enabled: true, interval: true, batchSize: true };
 const RETRY_NAMES: OptionNames<RetryModuleOptions> = { maxRetries: true, backoff: true, initialDelay: true };
 
-/** A publish may last two thirds of a claim: the rest is for one heartbeat. */
+/** A publish may take two thirds of a claim; the rest leaves time for one heartbeat. */
 const CLAIM_PER_PUBLISH = 1.5;
 const DEFAULT_PUBLISH_TIMEOUT_MS = 30_000;
 
-/** Refuses nonsense in the words in which it was written. */
+/**
+ * Fills in the defaults.
+ *
+ * @throws OutboxError `INVALID_CONFIG` with the name of the invalid option as the caller wrote it.
+ */
 export function resolveOptions(options: OutboxModuleOptions): ResolvedOptions {
   assertKnownOptions<OutboxModuleOptions & OutboxModuleExtras>('OutboxModule', options, OPTION_NAMES);
   assertKnownOptions('OutboxModule: polling', options.polling ?? {}, POLLING_NAMES);
   assertKnownOptions('OutboxModule: retry', options.retry ?? {}, RETRY_NAMES);
   const { polling = {}, stuckThreshold, transport, publisher = transport, onNoListener } = options;
   if (transport !== undefined && publisher !== transport)
-    throw invalid('transport and publisher mean the same: give one of them');
+    throw invalid('transport and publisher are the same option: pass one of them');
   if (onNoListener !== undefined && publisher !== undefined)
     throw invalid('onNoListener is for @OnOutboxEvent methods; with publisher or transport there are none');
   const { enabled: isPolling = true, interval = 5_000, batchSize = 100 } = polling;
@@ -117,12 +121,12 @@ function assertStuckThreshold(stuckThreshold: number, publishTimeoutMs = DEFAULT
   if (stuckThreshold > publishTimeoutMs * CLAIM_PER_PUBLISH) return;
   throw invalid(
     `stuckThreshold (${stuckThreshold}) must be more than one and a half times publishTimeoutMs (${publishTimeoutMs}), ` +
-      'how long a handler may take; otherwise an event could be handled twice at the same time',
+      'the time a handler may take; otherwise an event could be handled twice at the same time',
   );
 }
 
 function assertNumber(name: string, value: number, least: number): void {
-  // A longer time does not fit a timer, which would then fire at once.
+  // A timer with a longer delay fires at once.
   if (!(value >= least && value < 2 ** 31))
     throw invalid(`${name} must be milliseconds from ${least} and below 2^31, got ${String(value)}`);
 }

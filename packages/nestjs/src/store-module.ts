@@ -10,17 +10,17 @@ import { OutboxPrismaModule, type PrismaClientLike } from '@postcommit/store-pri
 import type { AnyStore, OutboxModuleOptions, StoreSource } from './outbox-module-options.js';
 import { invalid } from './resolve-options.js';
 
-/** Makes a client of a class that is a provider. */
+/** Creates a client that forwards to the provider of this class. */
 export type ReferClient = (clientClass: Token<PrismaClientLike>) => PrismaClientLike;
 
-/** The module of the store; none where one of the further modules has to bring it. */
+/** Returns the module of the store, or none if one of the further modules must provide it. */
 export function storeModules(
   { prisma, store }: OutboxModuleOptions,
   claimTimeoutMs: number,
   refer: ReferClient,
 ): Module[] {
   if (prisma !== undefined && store !== undefined)
-    throw invalid('prisma is short for a store: give one of them');
+    throw invalid('prisma is shorthand for store: pass one of them');
   if (prisma !== undefined) return [prismaModule(prisma, claimTimeoutMs, refer)];
   return store === undefined ? [] : [moduleOf(store, claimTimeoutMs)];
 }
@@ -32,7 +32,7 @@ function prismaModule(
 ): Module {
   const client = typeof prisma === 'function' ? refer(prisma) : prisma;
   if (typeof client?.$queryRawUnsafe !== 'function')
-    throw invalid('prisma must be a Prisma client or the class of one; give any other store as store');
+    throw invalid('prisma must be a Prisma client or its class; pass any other store as store');
   return OutboxPrismaModule.forRoot({ client, claimTimeoutMs });
 }
 
@@ -40,9 +40,9 @@ function moduleOf(source: StoreSource, claimTimeoutMs: number): Module {
   if (isModule(source)) return source;
   if (isStore(source)) return moduleAround(() => source);
   if (typeof source === 'function' && !isStore(source.prototype))
-    return moduleAround((pipeline) => made(source({ pipeline, claimTimeoutMs })));
+    return moduleAround((pipeline) => checkedStore(source({ pipeline, claimTimeoutMs })));
   throw invalid(
-    'store must be the module of a store, a store, or a function that makes one: ' +
+    'store must be the module of a store, a store, or a function that creates one: ' +
       'store: (options) => new TypeormOutboxStore(dataSource, options)',
   );
 }
@@ -57,16 +57,16 @@ function moduleAround(make: (pipeline: EnqueuePipeline) => AnyStore): Module {
   };
 }
 
-function made(store: unknown): AnyStore {
+function checkedStore(store: unknown): AnyStore {
   if (isStore(store)) return store;
-  throw invalid('the function of store must give a store that has enqueueWith, not a Promise');
+  throw invalid('the store function must return a store that has enqueueWith, not a Promise');
 }
 
 function isModule(source: StoreSource): source is Module {
   return typeof source === 'object' && source !== null && ('provides' in source || 'contributes' in source);
 }
 
-/** By its methods, since a store may come from another copy of the core. */
+/** Checks the methods, not the class: a store may come from another copy of the core. */
 export function isStore(source: unknown): source is AnyStore {
   const { fetchPending, enqueueWith } = (source ?? {}) as Partial<AnyStore>;
   return typeof fetchPending === 'function' && typeof enqueueWith === 'function';

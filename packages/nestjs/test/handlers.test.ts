@@ -207,7 +207,7 @@ describe('an event that nobody handles, with onNoListener', () => {
     const id = await nest.emit(unknown);
     expect(await nest.dispatch()).toMatchObject({ failed: 1, dead: 0 });
     expect(log.lines).toContain(
-      `warn event ${id} of type "invoice.sent" failed, tried again in 5000 ms: ` +
+      `warn event ${id} of type "invoice.sent" failed, next try in 5000 ms: ` +
         `"no handler for event type 'invoice.sent' in this process; released for one with @OnOutboxEvent('invoice.sent')"`,
     );
     await nest.clock.advance(5_000);

@@ -37,7 +37,7 @@ describe('the log of the application', () => {
     expect(await nest.dispatch()).toMatchObject({ dispatched: 1 });
     const warnings = log.lines.filter((line) => line.startsWith('warn'));
     expect(warnings).toEqual([
-      `warn event ${id} of type "order.paid" was stuck in PROCESSING and is taken over; its process died or stalled`,
+      `warn took over event ${id} of type "order.paid", stuck in PROCESSING: its process died or stalled`,
     ]);
     expect(log.lines.join()).not.toContain('4111');
   });
@@ -49,7 +49,7 @@ describe('the log of the application', () => {
     await nest.dispatch();
     await nest.dispatch();
     const error = '"1 of 1 listeners failed: Failing.on: down\\nforged line"';
-    expect(log.lines).toContain(`warn event ${id} of type "a\\nb" failed, tried again in 0 ms: ${error}`);
+    expect(log.lines).toContain(`warn event ${id} of type "a\\nb" failed, next try in 0 ms: ${error}`);
     expect(log.lines).toContain(`error event ${id} of type "a\\nb" is FAILED (exhausted): ${error}`);
   });
 
@@ -85,13 +85,13 @@ describe('the log of the application', () => {
     events.emit('wakeup', { isListening: false, error: new Error('pooler') });
     events.emit('stopped', { abandoned: ['a'] });
     expect(log.lines.filter((line) => !/InstanceLoader|dependencies|Nest/.test(line))).toEqual([
-      'log the outbox worker has started',
-      `error the outbox can't reach its table, tries again in 100 ms: "no route"`,
-      'log the outbox reaches its table again, after 200 ms',
-      'warn recorded too late, another process has taken over: a, b',
-      'warn 9 events are PENDING, the threshold is 5',
-      `warn enqueues of other processes don't wake the worker, it polls: "pooler"`,
-      'warn the outbox worker has stopped; still being handled, and left to another: a',
+      'log outbox worker started',
+      `error the outbox can't reach its table, retrying in 100 ms: "no route"`,
+      'log the outbox can reach its table again after 200 ms',
+      'warn outcomes came too late, another process has taken these events over: a, b',
+      'warn 9 events are PENDING (threshold 5)',
+      `warn polling, because listening for enqueues failed: "pooler"`,
+      'warn outbox worker stopped with unfinished events, left to another process: a',
     ]);
   });
 });

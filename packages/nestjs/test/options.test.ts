@@ -136,7 +136,7 @@ describe('store', () => {
   it('with another time-out than stuckThreshold is refused', async () => {
     const imports = [OutboxModule.forRoot({ store: new MemoryOutboxStore(), stuckThreshold: 60_000 })];
     await expect(openContext({ imports })).rejects.toThrow(
-      'stuckThreshold is 60000, but the store was made with a claimTimeoutMs of 300000',
+      'stuckThreshold is 60000, but the store was created with a claimTimeoutMs of 300000',
     );
   });
 });
@@ -197,7 +197,7 @@ describe('publisher, or transport,', () => {
   it('that no module provides is refused at the start', async () => {
     await expect(MemoryNest.open([], { transport: Broker })).rejects.toMatchObject({
       code: 'MISSING_BINDING',
-      message: expect.stringContaining('make Broker a singleton provider'),
+      message: expect.stringContaining('no singleton provider for the class Broker'),
     });
   });
 
@@ -222,11 +222,11 @@ describe('forRoot refuses', () => {
 
   it.each<[string, OutboxModuleOptions, string]>([
     ['no store', {}, 'there is no store'],
-    ['two stores', { store, prisma }, 'prisma is short for a store'],
+    ['two stores', { store, prisma }, 'prisma is shorthand for store'],
     ['a store that is a class', { store: MemoryOutboxStore as never }, 'store must be the module of a store'],
     ['a store that is none', { store: 5 as never }, 'store must be the module of a store'],
     ['a client that is none', { prisma: {} as never }, 'prisma must be a Prisma client'],
-    ['two publishers', { store, transport: async () => {}, publisher: async () => {} }, 'give one of them'],
+    ['two publishers', { store, transport: async () => {}, publisher: async () => {} }, 'pass one of them'],
     ['a publisher that is none', { store, publisher: {} as never }, 'publisher must be a function'],
     [
       'no tries',
@@ -259,13 +259,15 @@ describe('forRoot refuses', () => {
   it('at the start, a Prisma class that no module provides', async () => {
     class PrismaService {}
     const imports = [OutboxModule.forRoot({ prisma: PrismaService as unknown as Token<never> })];
-    await expect(openContext({ imports })).rejects.toThrow('make PrismaService a singleton provider');
+    await expect(openContext({ imports })).rejects.toThrow(
+      'no singleton provider for the class PrismaService',
+    );
   });
 
   it('in the factory of store, what is no store', async () => {
     const imports = [OutboxModule.forRoot({ store: (async () => {}) as never })];
     await expect(openContext({ imports })).rejects.toThrow(
-      'must give a store that has enqueueWith, not a Promise',
+      'must return a store that has enqueueWith, not a Promise',
     );
   });
 });

@@ -106,7 +106,7 @@ describe('the worker', () => {
     await nest.get(Gate).begun;
     await nest.close();
     expect(log.lines).toContain(
-      `warn the outbox worker has stopped; still being handled, and left to another: ${id}`,
+      `warn outbox worker stopped with unfinished events, left to another process: ${id}`,
     );
     expect(await store.count()).toMatchObject({ pending: 1 });
   });

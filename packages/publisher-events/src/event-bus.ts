@@ -7,28 +7,28 @@ export interface ListenerFailure {
   readonly error: unknown;
 }
 
-/** What became of one event. */
+/** The outcome of publishing one event. */
 export interface Delivery {
-  /** How many listeners heard it, the failed ones included. */
+  /** How many listeners were called, including those that failed. */
   readonly listeners: number;
   readonly failures: readonly ListenerFailure[];
 }
 
 /**
- * Hands an event to every listener of its class. A listener of a parent class is not one of them. Bind another one
- * in place of `MemoryEventBus` to observe or to change how listeners are called.
+ * Delivers an event to every listener of its exact class; listeners of a parent class are not called. Bind your own
+ * instead of `MemoryEventBus` to observe or change how listeners are called.
  */
 export abstract class EventBus {
   static {
     nameToken(this, '@postcommit/publisher-events/EventBus');
   }
 
-  /** Gives the way to stop listening; calling that twice is harmless. */
+  /** Adds a listener. Returns an unsubscribe function, which may be called more than once. */
   abstract subscribe<Event extends object>(listener: Listener<Event>): () => void;
 
   /**
-   * Calls every listener that accepts the event, whatever the others do, and resolves when all have ended. It does
-   * not reject because a listener failed: look at `failures`.
+   * Calls every listener that accepts the event, even if others fail, and resolves when all have finished. It does not
+   * reject when a listener fails: check `failures`.
    */
   abstract publish(event: object): Promise<Delivery>;
 }

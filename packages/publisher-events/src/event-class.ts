@@ -1,2 +1,2 @@
-/** The class of an event: what listeners subscribe to. */
+/** The class of an event. Listeners subscribe to a class. */
 export type EventClass<Event extends object = object> = abstract new (...args: never[]) => Event;

@@ -4,8 +4,8 @@ import type { Listener } from './listener.js';
 import { listenersOf } from './listeners-of.js';
 
 /**
- * Subscribes the listeners of an application to its bus: at `app.start()`, before any worker starts, or else when the
- * first event is published through it, so that a dispatch without a start finds them too. `app.stop()` unsubscribes.
+ * Subscribes the listeners of an application to its bus at `app.start()`, before any worker starts. Without a start, the
+ * first `publish` subscribes them. `app.stop()` unsubscribes them.
  */
 export class EventSubscriptions implements Lifecycle {
   static {
@@ -36,10 +36,14 @@ export class EventSubscriptions implements Lifecycle {
     this.#unsubscribe = undefined;
   }
 
-  /** Publishes on the bus, with the listeners subscribed. */
+  /**
+   * Publishes on the bus, subscribing the listeners first if needed.
+   *
+   * @throws TransientError after `stop`.
+   */
   async publish(event: object): Promise<Delivery> {
-    // Without its listeners an event would look unheard, and its row would be dead: it has to wait instead.
-    if (this.#isStopped) throw new TransientError('the application has stopped, and its listeners with it');
+    // Without listeners the row would be dead as `no-listener`. It must be retried instead.
+    if (this.#isStopped) throw new TransientError('the application has stopped, and so have its listeners');
     this.#subscribe();
     return this.#bus.publish(event);
   }
@@ -54,7 +58,7 @@ function assertUniqueNames(listeners: readonly Listener[]): void {
   for (const { name, origin } of listeners) {
     const first = origins.get(name);
     if (first !== undefined) {
-      const problem = `two listeners are called '${name}': ${first} and ${origin}; give each a name of its own`;
+      const problem = `two listeners are called '${name}': ${first} and ${origin}; give each a unique name`;
       throw new OutboxError('INVALID_CONFIG', problem);
     }
     origins.set(name, origin);

@@ -10,13 +10,15 @@ import { EventBus } from './event-bus.js';
 import { EventListeners } from './event-listeners.js';
 import { EventSubscriptions } from './event-subscriptions.js';
 
-/** Subscribes the `EventListeners` of all modules to the bus. Compose it with `EventsMemoryModule`, or bind an `EventBus`. */
+/**
+ * Subscribes the `EventListeners` of all modules to the bus. Compose it with `EventsMemoryModule`, or bind an `EventBus`.
+ */
 export const EventsModule: Module = {
   name: 'EventsModule',
   provides: [
     provideFactory(
       EventSubscriptions,
-      // Optional only to say what to compose, which the composition can't know.
+      // Optional, so that the error can say which module to add.
       [optional(EventBus), EventListeners],
       (bus, listeners) => new EventSubscriptions(bus ?? missingBus(), listeners),
     ),

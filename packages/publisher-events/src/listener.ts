@@ -1,21 +1,21 @@
 import { OutboxError, topicMatcher } from '@postcommit/core';
 import type { EventClass } from './event-class.js';
 
-/** Marks a listener, also for another copy of this package. */
+/** Marks a listener. A global symbol, so that two copies of this package recognize each other's listeners. */
 const LISTENER = Symbol.for('@postcommit/publisher-events/listener');
 
-/** What `EventBus.subscribe` takes; made by `onEvent`, and by `listenersOf` from an instance with `@OnEvent`. */
+/** The argument of `EventBus.subscribe`. Created by `onEvent`, or by `listenersOf` from an instance with `@OnEvent`. */
 export interface Listener<Event extends object = object> {
   readonly name: string;
   readonly event: EventClass<Event>;
-  /** Where it is written, for messages: `OrderProjector.on`. */
+  /** Where it is defined, for error messages: `OrderProjector.on`. */
   readonly origin: string;
-  /** Whether its topic pattern matches; true for all where it has none. */
+  /** Whether the event matches its topic pattern; always true without one. */
   accepts(event: Event): boolean;
   handle(event: Event): unknown;
 }
 
-/** What a listener says about itself. Plain data: the two copies of this package share it. */
+/** What a listener listens to. Plain data, because two copies of this package may share it. */
 export interface Subscription {
   readonly event: EventClass;
   readonly name: string;
@@ -35,14 +35,14 @@ export function isListener(value: object): value is Listener {
   return Reflect.get(value, LISTENER) === true;
 }
 
-/** Refuses what could never listen where it is written, not when the first row comes. */
+/** Fails where the listener is defined, not when the first row arrives. */
 export function assertSubscription({ event, name, topic }: Subscription, origin: string): void {
   if (typeof event !== 'function')
     throw invalid(origin, `the event is ${String(event)}, not a class; do two files import each other?`);
   if (typeof name !== 'string' || name.trim() === '')
     throw invalid(origin, "give the listener a name: { name: 'order-projector' }");
   if (topic !== undefined && (typeof topic !== 'string' || topic === ''))
-    throw invalid(origin, "topic must be a pattern such as 'order.*'; leave it out to hear all topics");
+    throw invalid(origin, "topic must be a pattern such as 'order.*'; leave it out to listen to all topics");
 }
 
 export function invalid(origin: string, problem: string): OutboxError {

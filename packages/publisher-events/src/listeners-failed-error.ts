@@ -1,19 +1,19 @@
 import { type DeadReason, errorText } from '@postcommit/core';
 import type { Delivery, ListenerFailure } from './event-bus.js';
 
-/** A row keeps 8 KiB of an error; shared out, so that the first listener's can't push out the names of the others. */
+/** A row stores 8 KiB of an error. Shared equally, so that one long error does not cut off the other listeners' names. */
 const MAX_TEXT_LENGTH = 6_000;
 
 /**
- * Some listeners of a row failed. The message names each with its error and its causes. It is permanent only if all of
- * them are: otherwise trying again may help, not sooner than the most patient one asks.
+ * Some listeners of a row failed. The message names each with its error and causes. It is permanent only if all errors
+ * are; otherwise the row is retried, after the longest `retryAfterMs` of the errors.
  */
 export class ListenersFailedError extends Error {
   override readonly name = 'ListenersFailedError';
-  /** What was thrown, as it was thrown. Not `errors` or `cause`: a row's `lastError` would say each of them twice. */
+  /** The original errors. Not called `errors` or `cause`, because `lastError` of the row would repeat each of them. */
   readonly failures: readonly ListenerFailure[];
   readonly permanent: boolean;
-  /** What all permanent errors say, if they agree. */
+  /** The reason of the permanent errors if they all have the same one; otherwise `permanent`. */
   declare readonly deadReason?: DeadReason;
   declare readonly retryAfterMs?: number;
 
@@ -40,7 +40,7 @@ interface ErrorFields {
   readonly retryAfterMs?: unknown;
 }
 
-/** By its fields, never by its class: an error may come from another copy of the core, or from nobody's. */
+/** Reads fields, not the class: an error may come from another copy of the core, or from any other library. */
 function fieldsOf(error: unknown): ErrorFields {
   return typeof error === 'object' && error !== null ? error : {};
 }
@@ -48,11 +48,11 @@ function fieldsOf(error: unknown): ErrorFields {
 function commonReason(fields: readonly ErrorFields[]): DeadReason {
   const reasons = new Set(fields.map(({ deadReason }) => deadReason));
   const [reason] = reasons;
-  // The dispatcher checks that it is a reason it knows.
+  // The dispatcher checks that it knows the reason.
   return reasons.size === 1 && typeof reason === 'string' ? (reason as DeadReason) : 'permanent';
 }
 
-/** A permanent error asks for nothing: its wait, if it has one, must not hold up the others. */
+/** Ignores permanent errors: they are not retried, so their wait must not delay the others. */
 function longestWaitMs(fields: readonly ErrorFields[]): number {
   const waits = fields.map(({ permanent, retryAfterMs }) => (permanent === true ? 0 : retryAfterMs));
   return Math.max(0, ...waits.filter((wait) => typeof wait === 'number' && wait > 0).map(Number));

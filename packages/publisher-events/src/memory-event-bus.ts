@@ -4,8 +4,8 @@ import type { EventClass } from './event-class.js';
 import type { Listener } from './listener.js';
 
 /**
- * An event bus within the process. Listeners run at the same time, begun in the order they subscribed: one that is
- * slow or hangs then never keeps the others from being called, however short the time for a publish is.
+ * An in-process event bus. It calls listeners in the order they subscribed and runs them concurrently, so a slow or
+ * hanging listener never keeps the others from being called.
  */
 export class MemoryEventBus extends EventBus {
   readonly #listeners = new Map<unknown, Set<Listener>>();
@@ -22,12 +22,12 @@ export class MemoryEventBus extends EventBus {
   async publish(event: object): Promise<Delivery> {
     const subscribed = this.#listeners.get(tokenKey(event.constructor as EventClass)) ?? [];
     const listeners = [...subscribed].filter((listener) => listener.accepts(event));
-    const ended = await Promise.all(listeners.map((listener) => failureOf(listener, event)));
-    return { listeners: listeners.length, failures: ended.filter((failure) => failure !== undefined) };
+    const results = await Promise.all(listeners.map((listener) => callListener(listener, event)));
+    return { listeners: listeners.length, failures: results.filter((failure) => failure !== undefined) };
   }
 }
 
-async function failureOf(listener: Listener, event: object): Promise<ListenerFailure | undefined> {
+async function callListener(listener: Listener, event: object): Promise<ListenerFailure | undefined> {
   try {
     await listener.handle(event);
     return undefined;

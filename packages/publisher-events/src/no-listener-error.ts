@@ -1,17 +1,17 @@
 import type { DeadReason, OutboxRow } from '@postcommit/core';
 
-/** What becomes of a row that no listener of this process hears. */
+/** What happens to a row without a listener in this process. */
 export type NoListenerPolicy = 'dead' | 'release' | 'complete';
 
-/** Doubled with each attempt: four waits last longer than a rolling deployment of a minute. */
+/** Doubled with each attempt: four waits outlast a rolling deployment of a minute. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 300_000;
 
-/** No listener of this process hears a row. Permanent, unless it is released for an instance that has one. */
+/** A row has no listener in this process. Permanent, unless the row is released for an instance that has one. */
 export class NoListenerError extends Error {
   override readonly name = 'NoListenerError';
   readonly permanent: boolean;
-  /** Also of a released row whose last attempt this was. */
+  /** Also the reason of a released row after its last attempt. */
   readonly deadReason: DeadReason = 'no-listener';
   declare readonly retryAfterMs?: number;
 

@@ -6,7 +6,7 @@ import { record } from './listeners-of.js';
 
 const OPTION_NAMES: OptionNames<ListenerOptions<object, string>> = { name: true, topic: true };
 
-/** What `OnEvent` gives: a method decorator, a standard one and a legacy one (`experimentalDecorators`) at once. */
+/** A method decorator that works both as a standard and as a legacy one (`experimentalDecorators`). */
 export interface OnEventDecorator<Event> {
   <This, Method extends (this: This, event: Event) => unknown>(
     method: Method,
@@ -20,10 +20,11 @@ export interface OnEventDecorator<Event> {
 }
 
 /**
- * Makes a method a listener once an instance of its class is among the `EventListeners`. It stores metadata only.
- * A method may have several. A subclass inherits them; one that it decorates anew with the same name replaces its
- * parent's.
+ * Makes a method a listener once an instance of its class is among the `EventListeners`. It only stores metadata.
+ * A method may have several decorators. A subclass inherits them; decorating the method again with the same name replaces
+ * the parent's options.
  *
+ * @throws OutboxError `INVALID_CONFIG` on a static or private member, or for an invalid option.
  * @example
  * class OrderProjector {
  *   @OnEvent(OutboxEvent, { name: 'order-projector', topic: 'order.*' })
@@ -40,14 +41,20 @@ export function OnEvent<Event extends object, const Pattern extends string = str
     assertSubscription(subscription, `@OnEvent on ${String(method)}`);
     assertKnownOptions<object>(`@OnEvent on ${String(method)}`, options, OPTION_NAMES);
     if (typeof at !== 'object') return record(target, { ...subscription, key: method });
-    // A standard decorator never sees the class, so each new instance is told what its methods listen to.
+    // A standard decorator never sees the class, so the metadata is stored on each new instance.
     at.addInitializer(function () {
       record(this as object, { ...subscription, key: method });
     });
   };
 }
 
-/** A listener without a class. */
+/**
+ * Creates a listener from a function.
+ *
+ * @throws OutboxError `INVALID_CONFIG` for an invalid option.
+ * @example
+ * onEvent(OutboxEvent, (event) => log.info(event.topic), { name: 'order-log', topic: 'order.*' });
+ */
 export function onEvent<Event extends object, const Pattern extends string = string>(
   event: EventClass<Event>,
   handler: (event: Heard<Event, Pattern>) => unknown,

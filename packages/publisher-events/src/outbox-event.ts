@@ -8,26 +8,26 @@ import {
 } from '@postcommit/core';
 
 interface EventFields {
-  /** The row's id, the same at every try: the idempotency key. */
+  /** The row's id, the same at every attempt. Use it as the idempotency key. */
   readonly id: string;
   readonly headers: OutboxHeaders;
-  /** 1 at the first try. */
+  /** 1 at the first attempt. */
   readonly attempt: number;
   readonly key?: string;
   readonly createdAt: Date;
-  /** Aborts when the publish takes longer than `publishTimeoutMs` or the claim on the row is lost. Hand it on. */
+  /** Aborts when the publish takes longer than `publishTimeoutMs` or the claim is lost. Pass it to what you call. */
   readonly signal: AbortSignal;
 }
 
 /**
- * An outbox row on its way to the listeners, who all get the same object: do not change it. One member for each
- * declared topic, so that `event.topic` discriminates `event.payload`.
+ * An outbox row as the listeners receive it. They all share one object: do not modify it. The type is a union of the
+ * declared topics, so `event.topic` narrows `event.payload`.
  */
 export type OutboxEvent<Topic extends OutboxTopic = OutboxTopic> = Topic extends string
   ? { readonly topic: Topic; readonly payload: PayloadOf<Topic> } & EventFields
   : never;
 
-/** A class as a value, a union as a type: hence no plain class. It has no name of its own, which a bundler would change. */
+/** Not a plain class, because the type is a union. `nameToken` names it, because a bundler may rename classes. */
 export const OutboxEvent: new (row: OutboxRow, context: PublishContext) => OutboxEvent = class
   implements EventFields
 {
@@ -55,7 +55,7 @@ export const OutboxEvent: new (row: OutboxRow, context: PublishContext) => Outbo
     this.#context = context;
   }
 
-  /** Asked for on demand: most listeners never look at it, and it is made when first read. */
+  /** A getter, because the signal is created on first read and most listeners never use it. */
   get signal(): AbortSignal {
     return this.#context.signal;
   }

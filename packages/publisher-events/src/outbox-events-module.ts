@@ -20,13 +20,13 @@ import {
 } from './outbox-events-publisher.js';
 
 export interface OutboxEventsModuleOptions extends OutboxEventsPublisherOptions {
-  /** Classes with `@OnEvent`, instances of them, and values of `onEvent`; other modules may contribute more. */
+  /** Classes with `@OnEvent`, instances of them, and results of `onEvent`. Other modules may contribute more. */
   readonly listeners?: readonly ListenerSource[] | undefined;
 }
 
 const OPTION_NAMES: OptionNames<OutboxEventsModuleOptions> = { listeners: true, onNoListener: true };
 
-/** The application's subscriptions where `EventsModule` is composed, else some of our own. */
+/** The subscriptions of `EventsModule` if it is composed; otherwise this module's own. */
 class OutboxEventSubscriptions extends EventSubscriptions {
   static {
     nameToken(this, '@postcommit/publisher-events/OutboxEventSubscriptions');
@@ -34,8 +34,12 @@ class OutboxEventSubscriptions extends EventSubscriptions {
 }
 
 /**
- * Binds `OutboxEventsPublisher` as the publisher: rows go to the listeners in this process. It works alone; with
- * `EventsModule` and a bus beside it, rows travel on that bus.
+ * Binds `OutboxEventsPublisher` as the publisher: rows go to the listeners in this process. It works on its own; if
+ * `EventsModule` and a bus are composed too, it uses that bus.
+ *
+ * @throws OutboxError `INVALID_CONFIG` from `forRoot` for an invalid option.
+ * @example
+ * OutboxEventsModule.forRoot({ listeners: [OrderProjector] })
  */
 export const OutboxEventsModule: Module & { forRoot(options?: OutboxEventsModuleOptions): Module } = {
   ...outboxEventsModule({}),
@@ -45,7 +49,7 @@ export const OutboxEventsModule: Module & { forRoot(options?: OutboxEventsModule
 function outboxEventsModule(given: OutboxEventsModuleOptions): Module {
   assertKnownOptions('OutboxEventsModule', given, OPTION_NAMES);
   const { listeners = [], ...options } = given;
-  // Refuses nonsense here, where it was written.
+  // Report an invalid option here, at the call.
   resolveOnNoListener(options);
   return {
     name: 'OutboxEventsModule',

@@ -12,18 +12,18 @@ import { OutboxEvent } from './outbox-event.js';
 
 export interface OutboxEventsPublisherOptions {
   /**
-   * What becomes of a row that no listener hears: `dead`, with the reason `no-listener`; `release`, which counts an
-   * attempt and leaves the row to an instance that has a listener, after 5 s at first, doubled up to 5 min, and dead
-   * only after its last attempt; or `complete`, which counts it as dispatched.
+   * What happens to a row without a listener. `dead`: it is dead with the reason `no-listener`, so nothing is lost
+   * silently. `release`: it counts an attempt and waits for an instance with a listener, 5 s at first, doubled up to
+   * 5 min, and is dead only after its last attempt. `complete`: it counts as dispatched.
    *
-   * @default 'dead': nothing is lost in silence
+   * @default 'dead'
    */
   readonly onNoListener?: NoListenerPolicy | undefined;
 }
 
 /**
- * Publishes each row as an `OutboxEvent`. All listeners run; the row is dispatched when all of them succeeded. If one
- * fails, the row fails, and at the next try all of them run again: a listener must be idempotent by `event.id`.
+ * Publishes each row as an `OutboxEvent`. All listeners run, and the row is dispatched when all of them succeed. If one
+ * fails, the row fails, and the next attempt runs all of them again: a listener must be idempotent by `event.id`.
  */
 export class OutboxEventsPublisher extends OutboxPublisher {
   static {
@@ -33,7 +33,7 @@ export class OutboxEventsPublisher extends OutboxPublisher {
   readonly #bus: Pick<EventBus, 'publish'>;
   readonly #onNoListener: NoListenerPolicy;
 
-  /** Takes a bus, or `EventSubscriptions`, which subscribe an application's listeners first. */
+  /** Takes a bus, or an `EventSubscriptions`, which subscribes the application's listeners first. */
   constructor(bus: Pick<EventBus, 'publish'>, options: OutboxEventsPublisherOptions = {}) {
     super();
     this.#bus = bus;

@@ -8,7 +8,7 @@ import {
   resolveRetention,
 } from './retention.js';
 
-/** Deletes dispatched rows that are older than the retention window, by the database's clock. Pending rows never. */
+/** Deletes dispatched rows older than the retention window, by the database's clock. Never deletes pending rows. */
 export class OutboxRetentionJob implements ScheduledJob {
   static readonly inject = [OutboxStore, optional(ProcessedMessages)] as const;
 
@@ -24,7 +24,7 @@ export class OutboxRetentionJob implements ScheduledJob {
     this.#store = store;
     this.#processed = processed;
     this.#retention = resolveRetention(options);
-    assertRemembers(this.#retention, processed);
+    assertHasProcessed(this.#retention, processed);
     this.name = this.#retention.name;
     this.schedule = this.#retention.schedule;
     this.timezone = this.#retention.timezone;
@@ -38,7 +38,7 @@ export class OutboxRetentionJob implements ScheduledJob {
       if (!signal?.aborted) report.dead = await this.#purgeDead();
       if (!signal?.aborted) report.processed = await this.#purgeProcessed();
     } finally {
-      // What was deleted is gone, whatever became of the rest.
+      // Report what was deleted even if the rest failed.
       this.#report(report);
     }
   }
@@ -62,7 +62,7 @@ export class OutboxRetentionJob implements ScheduledJob {
   }
 }
 
-function assertRemembers(
+function assertHasProcessed(
   { processedRetentionMs }: Retention,
   processed: ProcessedMessages | undefined,
 ): void {

@@ -6,8 +6,12 @@ import { type OutboxRetentionOptions, resolveRetention } from './retention.js';
 const NAME = 'OutboxRetentionModule';
 
 /**
- * Sweeps the outbox: dispatched rows older than 7 days, daily at 03:00 UTC. Compose it with `SchedulerCronerModule`. It
- * is a module itself, with all defaults; `forRoot` takes options.
+ * Deletes old rows of the outbox: by default dispatched rows older than 7 days, daily at 03:00 UTC. Compose it with
+ * `SchedulerCronerModule`. Use it as a module with all defaults, or pass options to `forRoot`.
+ *
+ * @throws OutboxError `INVALID_CONFIG` from `forRoot` for an invalid option.
+ * @example
+ * OutboxRetentionModule.forRoot({ retentionMs: 24 * 60 * 60_000 })
  */
 export const OutboxRetentionModule: Module & { forRoot(options?: OutboxRetentionOptions): Module } = {
   ...retentionModule({}),
@@ -15,7 +19,7 @@ export const OutboxRetentionModule: Module & { forRoot(options?: OutboxRetention
 };
 
 function retentionModule(options: OutboxRetentionOptions): Module {
-  // Refuses nonsense here, where it was written, not at three in the morning.
+  // Report an invalid option here, at the call, not at three in the morning.
   resolveRetention(options);
   return {
     name: NAME,

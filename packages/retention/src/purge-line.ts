@@ -1,6 +1,6 @@
 import type { PurgeReport, Retention } from './retention.js';
 
-/** What a sweep deleted, in one line for people. */
+/** Describes in one line what a sweep deleted. */
 export function purgeLine(report: PurgeReport, retention: Retention): string {
   const parts = [
     part(report.dispatched, 'dispatched row', retention.retentionMs),
@@ -21,7 +21,7 @@ const UNITS = [
   ['second', 1_000],
 ] as const;
 
-/** In the largest unit that gives a whole number. */
+/** In the largest unit with a whole number. */
 function ageText(ageMs: number): string {
   const unit = UNITS.find(([, unitMs]) => ageMs % unitMs === 0);
   return unit ? counted(ageMs / unit[1], unit[0]) : `${ageMs} ms`;

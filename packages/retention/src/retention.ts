@@ -1,40 +1,64 @@
 import { assertKnownOptions, type OptionNames, OutboxError } from '@postcommit/core';
 import { assertJobSchedule } from '@postcommit/scheduler';
 
-/** How many rows a sweep deleted, of each state. */
+/** How many rows a sweep deleted, by state. */
 export interface PurgeReport {
   readonly dispatched: number;
   readonly dead: number;
-  /** What consumers no longer remember (`ProcessedMessages`). */
+  /** Records of processed messages (`ProcessedMessages`). */
   readonly processed: number;
 }
 
-/** Where a sweep logs. `console` and pino fit. */
+/** Where a sweep logs. `console` and pino fit as they are. */
 export interface RetentionLogger {
   info(message: string): void;
 }
 
 export interface OutboxRetentionOptions {
-  /** How long a dispatched row stays, counted from its dispatch. Default 7 days. */
+  /**
+   * How long a dispatched row is kept, in milliseconds from its dispatch.
+   *
+   * @default 7 days
+   */
   readonly retentionMs?: number | undefined;
-  /** How long a dead row stays, counted from its death. Default for ever: operators triage dead rows by hand. */
+  /**
+   * How long a dead row is kept, in milliseconds from when it became dead.
+   *
+   * @default forever: operators triage dead rows by hand
+   */
   readonly deadRetentionMs?: number | undefined;
   /**
-   * How long consumers remember what they processed (`ProcessedMessages`). Default for ever; keep it above the time in
-   * which a row can come again, by an operator's requeue for one.
+   * How long the records of processed messages are kept (`ProcessedMessages`), in milliseconds. Keep it longer than the
+   * time in which a row can be delivered again, e.g. after an operator requeues it.
+   *
+   * @default forever
    */
   readonly processedRetentionMs?: number | undefined;
-  /** When the sweep runs. Default `0 3 * * *`: daily at 03:00. */
+  /**
+   * When the sweep runs: a cron expression.
+   *
+   * @default '0 3 * * *', daily at 03:00
+   */
   readonly schedule?: string | undefined;
-  /** The zone in which the schedule is read. Default UTC. */
+  /**
+   * The IANA name of the schedule's time zone.
+   *
+   * @default 'UTC'
+   */
   readonly timezone?: string | undefined;
-  /** Keeps other instances from sweeping at the same time; renewed while the sweep runs. Default 60 s. */
+  /**
+   * The lifetime of the lock that keeps other instances from sweeping, in milliseconds. Renewed while the sweep runs.
+   *
+   * @default 60_000
+   */
   readonly lockTtlMs?: number | undefined;
   /**
-   * Gets one line after a sweep that deleted something, and only then. Default: a line on standard error. `false`: none.
+   * Receives one line after each sweep that deleted something. `false` turns it off.
+   *
+   * @default standard error
    */
   readonly logger?: RetentionLogger | false | undefined;
-  /** Told after a sweep that deleted something, and only then. What it throws is reported as the job's failure. */
+  /** Called after each sweep that deleted something. If it throws, the job fails. */
   readonly onPurged?: ((report: PurgeReport) => void) | undefined;
 }
 
@@ -68,7 +92,11 @@ const OPTION_NAMES: OptionNames<OutboxRetentionOptions> = {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Fills in defaults and refuses nonsense. */
+/**
+ * Fills in the defaults.
+ *
+ * @throws OutboxError `INVALID_CONFIG` for an invalid option.
+ */
 export function resolveRetention(options: OutboxRetentionOptions): Retention {
   assertKnownOptions('OutboxRetentionModule', options, OPTION_NAMES);
   const retention: Retention = {
@@ -99,11 +127,11 @@ function assertLogger(logger: RetentionLogger | false): void {
   );
 }
 
-/** Zero would delete what was dispatched a moment ago, receipts of claims included: never what was meant. */
+/** Zero would also delete rows dispatched a moment ago, whose settle may have to be repeated. Never intended. */
 function assertAge(name: string, ageMs: number): void {
   if (Number.isFinite(ageMs) && ageMs > 0) return;
   throw new OutboxError(
     'INVALID_CONFIG',
-    `OutboxRetentionModule: ${name} must be more than 0 milliseconds, got ${String(ageMs)}; leave the module out to keep rows for ever`,
+    `OutboxRetentionModule: ${name} must be more than 0 milliseconds, got ${String(ageMs)}; leave the module out to keep rows forever`,
   );
 }

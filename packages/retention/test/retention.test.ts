@@ -86,7 +86,7 @@ describe('OutboxRetentionModule', () => {
     [{ retentionMs: 0 }, /retentionMs must be more than 0 milliseconds, got 0/],
     [{ retentionMs: -1 }, /got -1/],
     [{ retentionMs: Number.NaN }, /got NaN/],
-    [{ retentionMs: Number.POSITIVE_INFINITY }, /leave the module out to keep rows for ever/],
+    [{ retentionMs: Number.POSITIVE_INFINITY }, /leave the module out to keep rows forever/],
     [{ deadRetentionMs: 0 }, /deadRetentionMs must be more than 0/],
     [{ deadRetentionMs: -1 }, /deadRetentionMs/],
     [{ schedule: 'nightly' }, /schedule 'nightly'/],

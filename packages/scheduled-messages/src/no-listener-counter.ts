@@ -3,17 +3,17 @@ import { errorText, nameToken, type OutboxCounter } from '@postcommit/core';
 /** The name under which `@postcommit/telemetry` exports the counter. */
 export const NO_LISTENER_METRIC = 'app_schedule_job_no_listener_total';
 
-/** A schedule that arrived while nobody listened to its topic. */
+/** A schedule that arrived without a listener for its topic. */
 export interface NoListener {
   readonly scheduledJobId: string;
   readonly topic: string;
 }
 
-export type OnNoListener = (told: NoListener) => void;
+export type OnNoListener = (schedule: NoListener) => void;
 
 /**
- * Counts the schedules of this process that nobody heard. Where `onNoListener` is not given, each is a process warning
- * too, so that it can't go unnoticed.
+ * Counts the schedules that arrived in this process without a listener. Without `onNoListener`, each also becomes a
+ * process warning.
  */
 export class NoListenerCounter implements OutboxCounter {
   static {
@@ -31,11 +31,12 @@ export class NoListenerCounter implements OutboxCounter {
     this.#onNoListener = onNoListener;
   }
 
-  /** Since the process began. */
+  /** The count since the process started. */
   get total(): number {
     return this.#total;
   }
 
+  /** Adds a listener that is called at each count. Returns an unsubscribe function. */
   onCount(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -43,12 +44,12 @@ export class NoListenerCounter implements OutboxCounter {
     };
   }
 
-  /** For the publisher. A hook that fails is reported, and never fails the schedule. */
-  count(told: NoListener): void {
+  /** For the publisher. An error of `onNoListener` becomes a process warning and never fails the schedule. */
+  count(schedule: NoListener): void {
     this.#total += 1;
     for (const listener of this.#listeners) listener();
     try {
-      this.#onNoListener(told);
+      this.#onNoListener(schedule);
     } catch (error) {
       process.emitWarning(`onNoListener failed: ${errorText(error)}`, 'OutboxWarning');
     }
@@ -57,7 +58,7 @@ export class NoListenerCounter implements OutboxCounter {
 
 function warn({ scheduledJobId, topic }: NoListener): void {
   process.emitWarning(
-    `no listener of ScheduleArrived for topic '${topic}': schedule ${scheduledJobId} completed unheard`,
+    `no listener of ScheduleArrived for topic '${topic}': schedule ${scheduledJobId} completed without one`,
     'OutboxWarning',
   );
 }

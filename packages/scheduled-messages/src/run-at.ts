@@ -3,17 +3,19 @@ import { OutboxError } from '@postcommit/core';
 const WALL_CLOCK = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?$/;
 const DAY_MS = 86_400_000;
 
-/** When a message is due, and the zone it was said in. */
+/** When a message is due, and the time zone it was given in. */
 export interface RunAt {
   readonly runAt: Date;
   readonly timezone: string;
 }
 
 /**
- * Reads `runAt`: a `Date` is an instant as it is; a text is a wall-clock time in `timezone`.
+ * Reads `runAt`: a `Date` is an instant; a string is a wall-clock time in `timezone`.
  *
- * Where the clocks go back, a time that comes twice means the first; where they go forward, a time that never comes
- * means as much later as the clocks skip (02:30 becomes 03:30). That is what calendars do, and Temporal by default.
+ * When the clocks go back, a time that occurs twice means the first one. When they go forward, a skipped time moves
+ * forward by the length of the gap (02:30 becomes 03:30). Calendars do the same, and so does Temporal by default.
+ *
+ * @throws OutboxError `INVALID_ENTRY`.
  */
 export function resolveRunAt(runAt: unknown, timezone: unknown): RunAt {
   const zone = zoneOf(timezone);
@@ -27,24 +29,22 @@ export function resolveRunAt(runAt: unknown, timezone: unknown): RunAt {
 
 interface Zone {
   readonly name: string;
-  /** How far its clocks are ahead of UTC at an instant. */
+  /** The offset from UTC at an instant. */
   offsetMs(instantMs: number): number;
 }
 
 function instantOf(wallClock: string, zone: Zone | undefined): Date {
   const wallMs = wallClockMs(wallClock);
   if (!zone)
-    throw invalid(
-      `runAt '${wallClock}' is a wall-clock time: say whose by timezone, 'Europe/Berlin' for example`,
-    );
-  // A day away no transition stands between the two: the offsets before and after, or one and the same.
+    throw invalid(`runAt '${wallClock}' is a wall-clock time and needs a timezone such as 'Europe/Berlin'`);
+  // A day before and after are the offsets on both sides of a transition; without one they are equal.
   const beforeMs = zone.offsetMs(wallMs - DAY_MS);
   const afterMs = zone.offsetMs(wallMs + DAY_MS);
   const real = [wallMs - beforeMs, wallMs - afterMs].filter((ms) => ms + zone.offsetMs(ms) === wallMs);
   return new Date(real.length > 0 ? Math.min(...real) : wallMs - beforeMs);
 }
 
-/** The time as if it were one in UTC. */
+/** The wall-clock time read as UTC. */
 function wallClockMs(text: string): number {
   if (!WALL_CLOCK.test(text))
     throw invalid(
@@ -53,9 +53,9 @@ function wallClockMs(text: string): number {
   const full =
     text.length === 16 ? `${text}:00.000` : `${text}${text.length === 19 ? '.' : ''}`.padEnd(23, '0');
   const date = new Date(`${full}Z`);
-  // What no calendar has, the 30th of February for one, would silently become another day.
+  // A date that does not exist, such as 30 February, would silently become another day.
   if (Number.isNaN(date.getTime()) || date.toISOString() !== `${full}Z`)
-    throw invalid(`runAt '${text}' is not a time that a calendar has`);
+    throw invalid(`runAt '${text}' does not exist in the calendar`);
   return date.getTime();
 }
 
@@ -71,9 +71,9 @@ function zoneOf(timezone: unknown): Zone | undefined {
   return { name: String(timezone), offsetMs };
 }
 
-/** Making one takes a good part of a millisecond, for every schedule; most applications know a handful of zones. */
+/** Cached: creating a format takes a good part of a millisecond, and most applications use a handful of zones. */
 const formats = new Map<string, Intl.DateTimeFormat>();
-const MOST_FORMATS = 100;
+const MAX_FORMATS = 100;
 
 function formatIn(timezone: unknown): Intl.DateTimeFormat {
   if (typeof timezone !== 'string') throw notAZone(timezone);
@@ -81,8 +81,8 @@ function formatIn(timezone: unknown): Intl.DateTimeFormat {
   if (known) return known;
   try {
     const made = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
-    // Names may come from users: they must not fill the memory.
-    if (formats.size >= MOST_FORMATS) formats.clear();
+    // Names may come from users, so bound the memory.
+    if (formats.size >= MAX_FORMATS) formats.clear();
     formats.set(timezone, made);
     return made;
   } catch (cause) {
@@ -91,7 +91,7 @@ function formatIn(timezone: unknown): Intl.DateTimeFormat {
 }
 
 function notAZone(timezone: unknown, options?: ErrorOptions): OutboxError {
-  const problem = `timezone must be the IANA name of one, 'Europe/Berlin' for example, got ${String(timezone)}`;
+  const problem = `timezone must be an IANA name such as 'Europe/Berlin', got ${String(timezone)}`;
   return invalid(problem, options);
 }
 

@@ -1,7 +1,7 @@
-/** Stable: switch on it, not on messages. */
+/** Stable error codes: switch on them, not on messages. */
 export type ScheduleErrorCode = 'SCHEDULE_RETRY_POLICY_INVALID';
 
-/** A schedule that was refused for what only schedules forbid; nothing was stored. Else an `OutboxError` is thrown. */
+/** A schedule broke a rule that only schedules have; nothing was stored. Other rules throw an `OutboxError`. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
   readonly code: ScheduleErrorCode;

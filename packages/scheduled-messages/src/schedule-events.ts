@@ -13,28 +13,31 @@ export const SCHEDULE_FAILED = 'schedule.failed';
 
 interface ArrivedFields {
   readonly name: typeof SCHEDULE_ARRIVED;
-  /** The id of the schedule, the same at every try: the idempotency key. */
+  /** The id of the schedule, the same at every attempt. Use it as the idempotency key. */
   readonly scheduledJobId: string;
-  /** 1 at the first try. */
+  /** 1 at the first attempt. */
   readonly attempt: number;
-  /** What was handed in; an empty object where there was none. */
+  /** The metadata of the schedule; an empty object if there is none. */
   readonly metadata: ScheduleMetadata;
-  /** The time it was scheduled for, at every try. */
+  /** The time it was scheduled for, the same at every attempt. */
   readonly runAt: Date;
   readonly timezone: string;
-  /** Aborts when listeners take longer than `publishTimeoutMs`, or the claim is lost, by a cancel for one. Hand it on. */
+  /**
+   * Aborts when listeners take longer than `publishTimeoutMs` or the claim is lost, e.g. after a cancel. Pass it to what
+   * you call.
+   */
   readonly signal: AbortSignal;
 }
 
 /**
- * The time of a scheduled message has come. All listeners get the same object: do not change it. With declared topics,
- * `event.topic` discriminates `event.payload`.
+ * A scheduled message is due. All listeners share one object: do not modify it. With declared topics, `event.topic`
+ * narrows `event.payload`.
  */
 export type ScheduleArrived<Topic extends OutboxTopic = OutboxTopic> = Topic extends string
   ? { readonly topic: Topic; readonly payload: PayloadOf<Topic> } & ArrivedFields
   : never;
 
-/** A class as a value, a union as a type: hence no plain class. */
+/** Not a plain class, because the type is a union. */
 export const ScheduleArrived: new (
   scheduledJobId: string,
   envelope: ScheduleEnvelope,
@@ -65,7 +68,7 @@ export const ScheduleArrived: new (
     this.#context = context;
   }
 
-  /** Asked for on demand: it is made when first read. */
+  /** A getter, because the signal is created on first read. */
   get signal(): AbortSignal {
     return this.#context.signal;
   }
@@ -75,14 +78,14 @@ interface FailedFields {
   readonly name: typeof SCHEDULE_FAILED;
   readonly scheduledJobId: string;
   readonly lastError: string;
-  /** Tries that failed. */
+  /** Failed attempts. */
   readonly attempts: number;
   readonly metadata: ScheduleMetadata;
-  /** `exhausted` after the last attempt; `permanent` where all listeners that failed said that trying again can't help. */
+  /** `exhausted` after the last attempt; `permanent` if every error of the listeners was permanent. */
   readonly reason: DeadReason;
 }
 
-/** A scheduled message was given up. Told once, and not stored: the row itself keeps `lastError`. */
+/** A scheduled message has failed for good. Published once and not stored; the row keeps `lastError`. */
 export type ScheduleFailed<Topic extends OutboxTopic = OutboxTopic> = Topic extends string
   ? { readonly topic: Topic } & FailedFields
   : never;

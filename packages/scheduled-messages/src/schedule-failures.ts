@@ -4,8 +4,8 @@ import { ScheduleFailed } from './schedule-events.js';
 import { envelopeOf } from './schedule-row.js';
 
 /**
- * Publishes `ScheduleFailed` when a scheduled row is dead: after that is in the table, and without waiting for it. A
- * listener that fails is told as `listenerFailed`.
+ * Publishes `ScheduleFailed` after a scheduled row is recorded as dead. The dispatcher does not wait for it. A failing
+ * listener is reported as `listenerFailed`.
  */
 export function publishFailures(events: DispatchEvents, bus: Pick<EventBus, 'publish'>): void {
   events.on('dead', async ({ row, error, reason }) => {

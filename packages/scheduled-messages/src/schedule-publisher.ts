@@ -26,7 +26,7 @@ export class SchedulePublisher extends OutboxPublisher {
 
   async publish(row: OutboxRow, context: PublishContext): Promise<void> {
     const envelope = envelopeOf(row);
-    if (!envelope) throw undecodable('the row is marked as a schedule, but its payload is not that of one');
+    if (!envelope) throw undecodable('the row is marked as a schedule, but its payload is not a schedule');
     await this.#assertFits(envelope);
     const delivery = await this.#bus.publish(new ScheduleArrived(row.id, envelope, context));
     if (delivery.failures.length > 0) throw new ListenersFailedError(delivery);

@@ -1,21 +1,33 @@
 import { type OptionNames, type RetryOptions, unknownOption } from '@postcommit/core';
 import { ScheduleError } from './schedule-error.js';
 
-/** How a scheduled message is tried again. What is left out comes from the module's `retry`, then from the defaults. */
+/** How a scheduled message is retried. Omitted fields come from the module's `retry`, then from the defaults. */
 export interface ScheduleRetry {
-  /** Total tries, the first one included: 1 to 20. Default 5. */
+  /**
+   * Attempts, including the first: 1 to 20.
+   *
+   * @default 5
+   */
   readonly attempts?: number | undefined;
   readonly backoff?: ScheduleBackoff | undefined;
 }
 
 export interface ScheduleBackoff {
-  /** `exponential` doubles the delay after each failure, up to one day. Default `exponential`. */
+  /**
+   * `exponential` doubles the delay after each failure, up to one day.
+   *
+   * @default 'exponential'
+   */
   readonly type?: 'fixed' | 'exponential' | undefined;
-  /** Milliseconds after the first failure: 1,000 to 3,600,000 (1 h). Default 30,000. */
+  /**
+   * The delay after the first failure, in milliseconds: 1,000 to 3,600,000 (1 h).
+   *
+   * @default 30_000
+   */
   readonly delay?: number | undefined;
 }
 
-/** A policy with nothing left out. */
+/** A complete retry policy. */
 export interface ScheduleRetryPolicy {
   readonly attempts: number;
   readonly backoff: { readonly type: 'fixed' | 'exponential'; readonly delay: number };
@@ -34,7 +46,11 @@ export const SCHEDULE_RETRY_BOUNDS = {
   delay: { min: 1_000, max: 3_600_000 },
 } as const;
 
-/** Fills in what is left out and refuses what is out of bounds. */
+/**
+ * Fills in omitted fields.
+ *
+ * @throws ScheduleError `SCHEDULE_RETRY_POLICY_INVALID` for an unknown field or a value out of bounds.
+ */
 export function resolveScheduleRetry(
   retry: ScheduleRetry = {},
   defaults: ScheduleRetryPolicy = DEFAULT_SCHEDULE_RETRY,
@@ -50,7 +66,7 @@ export function resolveScheduleRetry(
   return { attempts, backoff: { type, delay } };
 }
 
-/** The policy in the words of a row, which freezes it. */
+/** Converts the policy to the form that is stored with the row. */
 export function toRowRetry({ attempts, backoff }: ScheduleRetryPolicy): RetryOptions {
   return { maxAttempts: attempts, backoff: { type: backoff.type, delayMs: backoff.delay } };
 }

@@ -6,23 +6,27 @@ import { type ScheduleRetryPolicy, toRowRetry } from './schedule-retry.js';
 import type { ScheduleSpec } from './schedule-spec.js';
 
 /**
- * The topic of every scheduled row, so that `peek({ topic })` and `outbox:list --topic` show them all, and so that
- * they can't be taken for the events of the application that have the same topic as a schedule.
+ * The topic of every scheduled row. With one topic, `peek({ topic })` and `outbox:list --topic` show them all, and they
+ * can't be mistaken for the application's rows that have the same topic as a schedule.
  */
 export const SCHEDULE_TOPIC = SCHEDULE_ARRIVED;
 
-/** Marks a scheduled row, with the version of its payload. */
+/** Marks a scheduled row. The value is the version of its payload. */
 export const SCHEDULE_HEADER = 'postcommit-schedule';
 const VERSION = '1';
 
 const MAX_TOPIC_LENGTH = 255;
 
-/** Checks what the enqueue can't know, and refuses before anything is stored. */
+/**
+ * Converts a schedule to an outbox entry, and checks what the enqueue can't.
+ *
+ * @throws OutboxError `INVALID_ENTRY`, before anything is stored.
+ */
 export function toEntry(spec: ScheduleSpec, policy: ScheduleRetryPolicy): OutboxEntry {
   const { id, topic, payload, metadata = {} } = spec;
   if (typeof topic !== 'string' || topic === '' || topic.length > MAX_TOPIC_LENGTH)
-    throw invalid(`topic must be a text of 1 to ${MAX_TOPIC_LENGTH} characters`);
-  if (payload === undefined) throw invalid('payload is missing; null says that there is none');
+    throw invalid(`topic must be a string of 1 to ${MAX_TOPIC_LENGTH} characters`);
+  if (payload === undefined) throw invalid('payload is missing; pass null for an empty payload');
   if (!isRecord(metadata)) throw invalid('metadata must be an object');
   const { runAt, timezone } = resolveRunAt(spec.runAt, spec.timezone);
   const envelope: ScheduleEnvelope = { topic, runAt: runAt.toISOString(), timezone, payload, metadata };
@@ -34,16 +38,16 @@ export function toEntry(spec: ScheduleSpec, policy: ScheduleRetryPolicy): Outbox
     availableAt: runAt,
     retry: toRowRetry(policy),
   };
-  // Where an application declares its topics, ours is not among them.
+  // An application that declares its topics does not declare this one.
   return entry as unknown as OutboxEntry;
 }
 
-/** By the mark, not by the topic alone, which an application may use too. */
+/** Checks the header, not the topic, because an application may use the topic too. */
 export function isScheduleRow({ headers }: Pick<OutboxRow, 'headers'>): boolean {
   return headers[SCHEDULE_HEADER] !== undefined;
 }
 
-/** Undefined for a row that is not ours, or that somebody edited into something else. */
+/** Returns undefined for a row that is not a schedule, or whose payload was edited into something else. */
 export function envelopeOf(row: OutboxRow): ScheduleEnvelope | undefined {
   const { payload } = row as { readonly payload: unknown };
   if (row.headers[SCHEDULE_HEADER] !== VERSION || row.undecodable !== undefined) return undefined;

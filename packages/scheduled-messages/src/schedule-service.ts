@@ -21,18 +21,22 @@ import type { ScheduleSpec } from './schedule-spec.js';
 import { type ScheduledMessage, type ScheduleStatus, STATE_OF_STATUS } from './scheduled-message.js';
 
 export interface ScheduleServiceOptions {
-  /** What a schedule does not say itself. Default: 5 attempts, exponential from 30 s. The same bounds hold. */
+  /**
+   * The retry policy of schedules that have none. The same bounds apply.
+   *
+   * @default 5 attempts, exponential from 30 s
+   */
   readonly retry?: ScheduleRetry | undefined;
-  /** Knows the schemas of topics. `ScheduledMessagesModule` hands in the application's. */
+  /** Validates payloads against `topics`. `ScheduledMessagesModule` passes the application's pipeline. */
   readonly pipeline?: EnqueuePipeline | undefined;
 }
 
-/** Which schedules to look at; what is left out does not restrict. */
+/** Selects schedules; an omitted field matches all. */
 export interface ScheduleFilter {
   readonly status?: ScheduleStatus | undefined;
-  /** A pattern, in which `*` stands for any characters. */
+  /** A pattern in which `*` matches any characters. */
   readonly topic?: string | undefined;
-  /** Default 100. */
+  /** @default 100 */
   readonly limit?: number | undefined;
 }
 
@@ -51,10 +55,14 @@ const SPEC_NAMES: OptionNames<ScheduleSpec> = {
 const DEFAULT_LIMIT = 100;
 
 /**
- * One-off messages at a time. A schedule is a row of the outbox that is due later, so it has the promises of one: it
+ * Schedules one-off messages for a later time. A schedule is an outbox row that is due later, with the same promises: it
  * exists if and only if its transaction committed, and it arrives at least once or ends `failed`.
  *
- * `Tx` is the transaction of the bound store: `const schedules: ScheduleService<PoolClient> = app.get(ScheduleService)`.
+ * `Tx` is the transaction type of the bound store.
+ *
+ * @example
+ * const schedules: ScheduleService<PoolClient> = app.get(ScheduleService);
+ * await schedules.scheduleWith(client, { topic: 'payments.charge-reminder', runAt, payload });
  */
 export class ScheduleService<Tx = unknown> {
   static {
@@ -72,39 +80,48 @@ export class ScheduleService<Tx = unknown> {
     this.#pipeline = options.pipeline ?? new EnqueuePipeline();
   }
 
-  /** Schedules on its own. Gives the id, which is the `scheduledJobId` of the events. */
+  /**
+   * Schedules a message outside any transaction. Returns its id, the `scheduledJobId` of the events.
+   *
+   * @throws OutboxError `INVALID_ENTRY`, `SCHEMA_MISMATCH` or `DUPLICATE_ID`; nothing is stored.
+   * @throws ScheduleError `SCHEDULE_RETRY_POLICY_INVALID`; nothing is stored.
+   */
   async scheduleAt(spec: ScheduleSpec): Promise<string> {
     return onlyId(await this.#store.enqueue(await this.#entry(spec)));
   }
 
-  /** Schedules inside the caller's transaction: the schedule exists if and only if that commits. */
+  /**
+   * Schedules a message in the caller's transaction: it exists if and only if that commits. Returns its id.
+   *
+   * @throws OutboxError `INVALID_TRANSACTION` if the store has no transactions; otherwise as `scheduleAt`.
+   */
   async scheduleWith(tx: Tx, spec: ScheduleSpec): Promise<string> {
     const store = this.#transactionalStore();
     return onlyId(await store.enqueueWith(tx, await this.#entry(spec)));
   }
 
   /**
-   * Cancels a schedule that is `scheduled` or `active`. A retry that waits never runs.
+   * Cancels a schedule that is `scheduled` or `active`. A waiting retry never runs.
    *
-   * - `'cancelled'`: no worker holds it, so no try begins any more.
+   * - `'cancelled'`: no worker holds it, so no further attempt starts.
    * - `'may-still-be-published'`: cancelled as well, but a worker holds it. Its listeners may be running, or start until
-   *   the worker next extends its claims; then `event.signal` aborts. What they do changes the schedule no more.
-   * - `false`: it had ended before, or there is no such schedule.
+   *   the worker next extends its claims; then `event.signal` aborts. Their result no longer changes the schedule.
+   * - `false`: it has already ended, or there is no such schedule.
    */
   async cancel(id: string): Promise<CancelResult> {
-    // The store would cancel any row: this is the way for schedules only.
+    // The store would cancel any row; this method is only for schedules.
     return (await this.get(id)) !== undefined && this.#store.cancel(id);
   }
 
-  /** Undefined for an unknown id, one that was deleted after its time, and the id of a row that is no schedule. */
+  /** Returns a schedule, or undefined if the id is unknown, already purged, or not that of a schedule. */
   async get(id: string): Promise<ScheduledMessage | undefined> {
     const [found] = await findSchedules(this.#store, { id }, { limit: 1, accepts: () => true });
     return found;
   }
 
   /**
-   * `scheduled` and `active` ones in the order they fall due, ended ones with the latest first; without a status, by the
-   * time they ended or fall due, latest first.
+   * Lists schedules. `scheduled` and `active` ones come in the order they are due, ended ones latest first. Without a
+   * status, all come by the time they ended or are due, latest first.
    */
   async list(filter: ScheduleFilter = {}): Promise<ScheduledMessage[]> {
     assertKnownOptions('list', filter, FILTER_NAMES, 'INVALID_ARGUMENT');
@@ -118,12 +135,12 @@ export class ScheduleService<Tx = unknown> {
     });
   }
 
-  /** Deletes `failed` and `cancelled` schedules that ended before; by default 30 days ago. Gives how many. */
+  /** Deletes `failed` and `cancelled` schedules that ended before then, by default 30 days ago. Returns the count. */
   purge(endedBefore?: Date): Promise<number> {
     return purgeDeadSchedules(this.#store, endedBefore);
   }
 
-  /** Deletes `completed` schedules; by default those older than 7 days, and all but the latest 1,000. Gives how many. */
+  /** Deletes `completed` schedules, by default those older than 7 days or beyond the latest 1,000. Returns the count. */
   purgeCompleted(retention?: CompletedRetention): Promise<number> {
     return purgeCompletedSchedules(this.#store, retention);
   }
@@ -141,7 +158,7 @@ export class ScheduleService<Tx = unknown> {
     if ('enqueueWith' in this.#store) return this.#store as TransactionalOutboxStore<Tx>;
     throw new OutboxError(
       'INVALID_TRANSACTION',
-      'the bound store has no transactions, so scheduleWith has nothing to write in; use scheduleAt()',
+      'the bound store has no transactions, so scheduleWith is not available; use scheduleAt()',
     );
   }
 }

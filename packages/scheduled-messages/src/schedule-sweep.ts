@@ -12,13 +12,29 @@ import { DEAD_RETENTION_MS } from './purge-dead-schedules.js';
 import type { ScheduleService } from './schedule-service.js';
 
 export interface ScheduleRetentionOptions {
-  /** How long `failed` and `cancelled` schedules are kept. Default 30 days. */
+  /**
+   * How long `failed` and `cancelled` schedules are kept, in milliseconds.
+   *
+   * @default 30 days
+   */
   readonly failedAgeMs?: number | undefined;
-  /** How long `completed` schedules are kept. Default 7 days. */
+  /**
+   * How long `completed` schedules are kept, in milliseconds.
+   *
+   * @default 7 days
+   */
   readonly completedAgeMs?: number | undefined;
-  /** How many `completed` schedules are kept, the latest ones. Default 1,000. */
+  /**
+   * How many of the latest `completed` schedules are kept.
+   *
+   * @default 1_000
+   */
   readonly completedCount?: number | undefined;
-  /** How often they are looked for, besides at the start. Default 1 h. */
+  /**
+   * The time between sweeps, in milliseconds; the first runs at startup.
+   *
+   * @default 1 hour
+   */
   readonly sweepIntervalMs?: number | undefined;
 }
 
@@ -37,7 +53,11 @@ const OPTION_NAMES: OptionNames<ScheduleRetentionOptions> = {
 
 const HOUR_MS = 3_600_000;
 
-/** Fills in defaults and refuses nonsense. */
+/**
+ * Fills in the defaults.
+ *
+ * @throws OutboxError `INVALID_CONFIG` for an invalid option.
+ */
 export function resolveScheduleRetention(options: ScheduleRetentionOptions = {}): ScheduleRetention {
   assertKnownOptions('ScheduledMessagesModule: retention', options, OPTION_NAMES);
   const { failedAgeMs = DEAD_RETENTION_MS, sweepIntervalMs = HOUR_MS } = options;
@@ -46,14 +66,14 @@ export function resolveScheduleRetention(options: ScheduleRetentionOptions = {})
   assertPositive('retention.failedAgeMs', failedAgeMs, Number.MAX_SAFE_INTEGER);
   assertPositive('retention.completedAgeMs', ageMs, Number.MAX_SAFE_INTEGER);
   assertCount(count);
-  // A longer one does not fit a timer, which would then fire at once.
+  // A timer with a longer delay fires at once.
   assertPositive('retention.sweepIntervalMs', sweepIntervalMs, 2 ** 31 - 1);
   return { failedAgeMs, completed: { ageMs, count }, sweepIntervalMs };
 }
 
 /**
- * Deletes old schedules that have ended while the application runs. Every instance does, without a lock:
- * deleting what is gone already is harmless. A sweep that fails is told as `trouble` and comes again.
+ * Deletes old, ended schedules while the application runs. Every instance does so without a lock, because deleting rows
+ * that are already gone is harmless. A failed sweep is reported as `trouble` and runs again after the interval.
  */
 export class ScheduleSweep implements Lifecycle {
   readonly name = 'schedule retention';

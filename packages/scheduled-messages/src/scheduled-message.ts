@@ -4,12 +4,12 @@ import { DEFAULT_SCHEDULE_RETRY, type ScheduleRetryPolicy } from './schedule-ret
 import type { ScheduleMetadata } from './schedule-spec.js';
 
 /**
- * `scheduled`: not tried yet. `active`: being tried, or waiting for its next try. `completed`: every listener
- * succeeded, or there was none. `failed`: given up. `cancelled`: by `cancel`. The last three are final.
+ * `scheduled`: not attempted yet. `active`: being attempted, or waiting for its next attempt. `completed`: every
+ * listener succeeded, or there was none. `failed`: given up. `cancelled`: by `cancel`. The last three are final.
  */
 export type ScheduleStatus = 'scheduled' | 'active' | 'completed' | 'failed' | 'cancelled';
 
-/** A scheduled message as it is stored now. */
+/** The current state of a scheduled message. */
 export interface ScheduledMessage {
   readonly id: string;
   readonly topic: string;
@@ -21,10 +21,10 @@ export interface ScheduledMessage {
   readonly timezone: string;
   readonly createdAt: Date;
   readonly retry: ScheduleRetryPolicy;
-  /** Tries that failed. */
+  /** Failed attempts. */
   readonly attempts: number;
   readonly lastError?: string;
-  /** Due then, at `runAt` or after a backoff; only while it is `scheduled` or `active`. */
+  /** When it is due: at `runAt` or after a backoff. Only while it is `scheduled` or `active`. */
   readonly nextAttemptAt?: Date;
   /** Only when it is `completed`. */
   readonly completedAt?: Date;
@@ -32,7 +32,7 @@ export interface ScheduledMessage {
   readonly cancelledAt?: Date;
 }
 
-/** Which state of a row a status is read from. */
+/** The row state that corresponds to each status. */
 export const STATE_OF_STATUS: Readonly<Record<ScheduleStatus, OutboxState>> = {
   scheduled: 'pending',
   active: 'pending',

@@ -31,13 +31,21 @@ import { ScheduleService } from './schedule-service.js';
 import { resolveScheduleRetention, type ScheduleRetentionOptions, ScheduleSweep } from './schedule-sweep.js';
 
 export interface ScheduledMessagesModuleOptions {
-  /** What a schedule does not say itself. Default: 5 attempts, exponential from 30 s. */
+  /**
+   * The retry policy of schedules that have none.
+   *
+   * @default 5 attempts, exponential from 30 s
+   */
   readonly retry?: ScheduleRetry | undefined;
-  /** Classes with `@OnEvent(ScheduleArrived, …)`, instances of them, values of `onEvent`; modules may contribute more. */
+  /** Classes with `@OnEvent(ScheduleArrived, …)`, instances of them, results of `onEvent`. Modules may add more. */
   readonly listeners?: readonly ListenerSource[] | undefined;
-  /** Told when a schedule arrives that nobody hears; it completes all the same. Default: a process warning. */
+  /**
+   * Called when a schedule arrives without a listener. The schedule completes anyway.
+   *
+   * @default a process warning
+   */
   readonly onNoListener?: OnNoListener | undefined;
-  /** `false` keeps failed and cancelled schedules for ever. */
+  /** When ended schedules are deleted. With `false`, this module deletes none. */
   readonly retention?: ScheduleRetentionOptions | false | undefined;
 }
 
@@ -48,14 +56,14 @@ const OPTION_NAMES: OptionNames<ScheduledMessagesModuleOptions> = {
   retention: true,
 };
 
-/** The application's subscriptions where `EventsModule` is composed, else some of our own. */
+/** The subscriptions of `EventsModule` if it is composed; otherwise this module's own. */
 class ScheduleSubscriptions extends EventSubscriptions {
   static {
     nameToken(this, '@postcommit/scheduled-messages/ScheduleSubscriptions');
   }
 }
 
-/** Made with every dispatcher, started or not: so `schedule.failed` comes from a command's dispatch too. */
+/** Created with every dispatcher, started or not, so that a dispatch by a command publishes `schedule.failed` too. */
 const ROUTE: Contribution = contributeFactory(
   OutboxRoutes,
   [ScheduleSubscriptions, EnqueuePipeline, NoListenerCounter, DispatchEvents],
@@ -67,8 +75,14 @@ const ROUTE: Contribution = contributeFactory(
 );
 
 /**
- * Binds `ScheduleService`, and routes its rows to the listeners of `ScheduleArrived`, past the application's own
- * publisher. Compose it with `OutboxModule` and a store. It is a module itself, with all defaults.
+ * Binds `ScheduleService`, and routes its rows to the listeners of `ScheduleArrived` instead of the application's
+ * publisher. Compose it with `OutboxModule` and a store. Use it as a module with all defaults, or pass options to
+ * `forRoot`.
+ *
+ * @throws OutboxError `INVALID_CONFIG` from `forRoot` for an invalid option.
+ * @throws ScheduleError `SCHEDULE_RETRY_POLICY_INVALID` from `forRoot` for an invalid `retry`.
+ * @example
+ * ScheduledMessagesModule.forRoot({ listeners: [Reminders] })
  */
 export const ScheduledMessagesModule: Module & { forRoot(options?: ScheduledMessagesModuleOptions): Module } =
   {
@@ -79,7 +93,7 @@ export const ScheduledMessagesModule: Module & { forRoot(options?: ScheduledMess
 function scheduledMessagesModule(options: ScheduledMessagesModuleOptions): Module {
   assertKnownOptions('ScheduledMessagesModule', options, OPTION_NAMES);
   const { listeners = [], onNoListener } = options;
-  // Refuses nonsense here, where it was written.
+  // Report an invalid option here, at the call.
   const retry = resolveScheduleRetry(options.retry);
   return {
     name: 'ScheduledMessagesModule',

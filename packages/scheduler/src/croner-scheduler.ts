@@ -5,17 +5,21 @@ import { assertJobSchedule, cronOf, latestTick, msToTickAfterNext, timezoneOf } 
 import type { ScheduledJob } from './scheduled-job.js';
 import { type PlannedJob, Scheduler } from './scheduler.js';
 
-/** How long `stop` waits for running jobs unless it is told otherwise. */
+/** How long `stop` waits for running jobs by default. */
 const DEFAULT_GRACE_MS = 10_000;
 
 interface Entry {
   readonly job: ScheduledJob;
-  /** Only asked for times: one that was stopped knows no next time, and a job may end after the stop. */
+  /** Computes times and is never stopped: a stopped cron has no next time, and a job may end after the stop. */
   readonly times: Cron;
   readonly runner: JobRunner;
 }
 
-/** Runs jobs by croner. A tick that comes while its job still runs is skipped; a job's error is told, never fatal. */
+/**
+ * Runs jobs with croner. A tick is skipped while its job still runs. A job's error is emitted and never ends the process.
+ *
+ * @throws OutboxError `INVALID_CONFIG` from the constructor for an invalid job, or two jobs with the same name.
+ */
 export class CronerScheduler extends Scheduler implements Lifecycle {
   static {
     nameToken(this, '@postcommit/scheduler/CronerScheduler');
@@ -70,10 +74,10 @@ function fire({ times, runner }: Entry): void {
 }
 
 function assertDistinct(names: readonly string[]): void {
-  const doubled = names.find((name, index) => names.indexOf(name) !== index);
-  if (doubled === undefined) return;
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate === undefined) return;
   throw new OutboxError(
     'INVALID_CONFIG',
-    `two scheduled jobs are called '${doubled}': they would share one lock; give each a name of its own`,
+    `two scheduled jobs are called '${duplicate}' and would share one lock; give each a unique name`,
   );
 }

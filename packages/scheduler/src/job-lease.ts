@@ -1,17 +1,17 @@
 import { type Clock, errorText, type HeldLock } from '@postcommit/core';
 
-/** Renewed three times in its life: two renewals may fail before the lock is lost. */
+/** Renewed every third of its TTL, so that two renewals may fail before the lock is lost. */
 const RENEWALS_PER_TTL = 3;
 
 export interface JobLeaseOptions {
   readonly ttlMs: number;
-  /** The clock's time before the lock was asked for, so that our deadline always passes before the database's. */
+  /** The time just before the lock was requested, so that our deadline always passes before the database's. */
   readonly sentAtMs: number;
   readonly clock: Clock;
   readonly onLost: (error: Error) => void;
 }
 
-/** Keeps a lock alive while its job runs, and tells when it is lost. */
+/** Renews a lock while its job runs, and calls `onLost` when the lock is lost. */
 export class JobLease {
   readonly #held: HeldLock;
   readonly #options: JobLeaseOptions;
@@ -30,24 +30,24 @@ export class JobLease {
     this.#cancelDeadline = this.#scheduleDeadline();
   }
 
-  /** Ends the renewals; the lock lives on for `holdMs`. */
+  /** Stops renewing; the lock is held for another `holdMs`. */
   async keepFor(holdMs: number): Promise<void> {
     if (this.#isOver) return;
     this.#cancelTimers();
-    // A renewal under way that arrived later would undo ours.
+    // A renewal in flight that arrived later would undo this one.
     await this.#renewing;
     if (this.#isOver) return;
     this.#isOver = true;
     try {
       if (await this.#held.renew(holdMs)) return;
     } catch (error) {
-      this.#options.onLost(lost(`it could not be kept: ${errorText(error)}`, error));
+      this.#options.onLost(lost(`the last renewal failed: ${errorText(error)}`, error));
       return;
     }
     this.#options.onLost(lost('another instance took it'));
   }
 
-  /** Ends the renewals and nothing else: the lock runs out by itself. */
+  /** Only stops renewing; the lock expires by itself. */
   abandon(): void {
     this.#isOver = true;
     this.#cancelTimers();
@@ -74,13 +74,13 @@ export class JobLease {
       if (isOurs) this.#extend(sentAtMs + this.#options.ttlMs);
       else this.#lose(lost('another instance took it'));
     } catch (error) {
-      // The next renewal tries again; if none succeeds, the deadline says why.
+      // The next renewal tries again. If none succeeds, the expiry reports this error.
       this.#lastFailure = error;
     }
   }
 
   #extend(deadlineMs: number): void {
-    // An older answer that comes after a newer one says nothing new.
+    // An older answer may arrive after a newer one.
     if (deadlineMs <= this.#deadlineMs) return;
     this.#cancelDeadline();
     this.#deadlineMs = deadlineMs;

@@ -5,7 +5,7 @@ import { type SchedulerEventMap, type SchedulerEventName, SchedulerEvents } from
 
 export interface JobRunnerOptions {
   readonly events?: SchedulerEvents | undefined;
-  /** Without one a job's lock is this process: it never overlaps with itself, and that is all. */
+  /** Without one, every instance runs the job; it only never overlaps with itself in this process. */
   readonly lock?: JobLock | undefined;
   /** For tests. */
   readonly clock?: Clock;
@@ -13,9 +13,9 @@ export interface JobRunnerOptions {
 
 export interface Tick {
   readonly scheduledAt: Date;
-  /** How long ago that is, now. */
+  /** Milliseconds since `scheduledAt`. */
   ageMs(): number;
-  /** How long until the tick after the next one, now. */
+  /** Milliseconds until the tick after the next one. */
   msToTickAfterNext(): number;
 }
 
@@ -27,18 +27,18 @@ interface Run {
 }
 
 /**
- * What happens at a tick, whoever says when. One run at a time, and of all instances one runs each tick:
+ * Runs a job at each tick: one run at a time, and one instance of all for each tick.
  *
- * A lock that is released when the job ends would not do. The timer of another instance fires some milliseconds
- * later, or, where its host's clock is behind, much later; a quick job has ended by then, the lock would be free, and
- * the tick would run twice. So the lock is kept: until the tick after the next one, but not longer than its TTL, in
- * milliseconds that the database adds to its own clock. The instance that has it goes on with it at its next tick. So a
- * frequent job stays where it is, and when that instance goes away, another one follows within two ticks (or within the
- * TTL, if it crashed while the job ran). A rare job finds its lock free, and any instance may win.
+ * Releasing the lock when the job ends would not be enough. The timer of another instance fires some milliseconds later,
+ * or much later if its host's clock is behind. A quick job has ended by then, the lock would be free, and the tick would
+ * run twice. So the lock is held until the tick after the next one, but no longer than its TTL, by the database's clock.
+ * The instance that holds it reuses it at its next tick. A frequent job therefore stays with one instance; when that
+ * instance goes away, another takes over within two ticks (or within the TTL, if it crashed while the job ran). A rare
+ * job finds its lock free, and any instance may win.
  *
- * The price: clocks may differ by one period of the schedule or by the TTL, whichever is less, before a tick runs
- * twice. A lock named after the tick's time would bear any difference, but leaves a row behind for every tick, and
- * lets a slow job overlap with its next tick elsewhere.
+ * The price: a tick runs twice if clocks differ by more than one period of the schedule or by more than the TTL,
+ * whichever is less. A lock named after the tick's time would tolerate any difference, but it would leave a row behind
+ * for every tick, and a slow job could overlap with its next tick on another instance.
  */
 export class JobRunner {
   readonly #job: ScheduledJob;
@@ -60,7 +60,7 @@ export class JobRunner {
     return this.#run !== undefined;
   }
 
-  /** Resolves when the tick has been dealt with, in whatever way; never rejects. */
+  /** Resolves when the tick has run or was skipped; never rejects. */
   tick(tick: Tick): Promise<void> {
     const reason = this.#reasonToSkip(tick);
     if (reason) {
@@ -76,13 +76,13 @@ export class JobRunner {
     return run.ended;
   }
 
-  /** Aborts a run and waits for its end, at most `graceMs`. Afterwards no timer remains. */
+  /** Aborts the current run and waits up to `graceMs` for it to end. Leaves no timer behind. */
   async stop(graceMs: number): Promise<void> {
     const run = this.#run;
     if (!run) return;
-    run.controller.abort(new Error(`scheduled job '${this.#job.name}': the scheduler stops`));
+    run.controller.abort(new Error(`scheduled job '${this.#job.name}': the scheduler is stopping`));
     if (await this.#endsWithin(run.ended, graceMs)) return;
-    // It may still do things that the lock is for: others wait until it runs out.
+    // The job may still do what the lock protects, so other instances wait until it expires.
     run.lease?.abandon();
     this.#emit('abandoned', run.tick, {});
   }
@@ -95,12 +95,12 @@ export class JobRunner {
   async #perform(run: Run): Promise<void> {
     const startedAtMs = this.#clock.monotonicMs();
     try {
-      const reason = await this.#enter(run);
+      const reason = await this.#acquireLock(run);
       if (reason) return this.#emit('skipped', run.tick, { reason });
       await this.#execute(run);
       this.#emit('finished', run.tick, { durationMs: Math.round(this.#clock.monotonicMs() - startedAtMs) });
     } catch (error) {
-      this.#tellFailure(run, error);
+      this.#emitFailure(run, error);
     } finally {
       await run.lease?.keepFor(this.#holdMs(run.tick));
     }
@@ -108,14 +108,14 @@ export class JobRunner {
 
   async #execute({ tick, controller }: Run): Promise<void> {
     const { signal } = controller;
-    // A stop may have come while the lock was asked for.
+    // The scheduler may have been stopped while the lock was being acquired.
     signal.throwIfAborted();
     const context: JobContext = { signal, scheduledAt: tick.scheduledAt };
     await this.#job.execute(context);
   }
 
-  /** Takes the lock, or gives the reason to leave the tick alone. */
-  async #enter(run: Run): Promise<'locked' | 'late' | undefined> {
+  /** Acquires the lock, or returns the reason to skip the tick. */
+  async #acquireLock(run: Run): Promise<'locked' | 'late' | undefined> {
     const ttlMs = this.#job.lockTtlMs;
     if (!this.#lock || ttlMs === undefined) return undefined;
     const sentAtMs = this.#clock.monotonicMs();
@@ -127,7 +127,7 @@ export class JobRunner {
       clock: this.#clock,
       onLost: (error) => this.#lose(run, error),
     });
-    // After a pause of this process the lock is no proof any more: who ran the tick may have kept it, and it ran out.
+    // After a pause of this process the lock proves nothing: another instance may have run the tick and its lock expired.
     return run.tick.ageMs() < ttlMs ? undefined : 'late';
   }
 
@@ -151,23 +151,23 @@ export class JobRunner {
     return isEnded;
   }
 
-  #tellFailure({ tick, controller: { signal } }: Run, error: unknown): void {
+  #emitFailure({ tick, controller: { signal } }: Run, error: unknown): void {
     if (signal.aborted && isCausedBy(error, signal.reason))
       this.#emit('interrupted', tick, { reason: signal.reason });
     else this.#emit('failed', tick, { error });
   }
 
-  #emit<Signal extends SchedulerEventName>(
-    signal: Signal,
+  #emit<Name extends SchedulerEventName>(
+    name: Name,
     { scheduledAt }: Tick,
-    rest: Omit<SchedulerEventMap[Signal], 'job' | 'scheduledAt'>,
+    details: Omit<SchedulerEventMap[Name], 'job' | 'scheduledAt'>,
   ): void {
-    const told = { job: this.#job.name, scheduledAt, ...rest } as SchedulerEventMap[Signal];
-    this.#events.emit(signal, told);
+    const event = { job: this.#job.name, scheduledAt, ...details } as SchedulerEventMap[Name];
+    this.#events.emit(name, event);
   }
 }
 
-/** `fetch` rejects with the reason itself, Node's own functions with an `AbortError` that has it as its cause. */
+/** `fetch` rejects with the reason itself; Node's own functions reject with an `AbortError` whose cause it is. */
 function isCausedBy(error: unknown, reason: unknown): boolean {
   return error === reason || (error instanceof Error && error.cause === reason);
 }

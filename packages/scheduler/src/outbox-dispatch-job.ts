@@ -10,13 +10,29 @@ import {
 import type { JobContext, ScheduledJob } from './scheduled-job.js';
 
 export interface OutboxDispatchJobOptions {
-  /** Default every second: a cron expression with seconds. */
+  /**
+   * A cron expression of five fields, or of six with seconds first.
+   *
+   * @default every second
+   */
   readonly schedule?: string | undefined;
-  /** Default 30 s. A tick begins no batch after this time, so that a full outbox is shared out over ticks. */
+  /**
+   * See `ScheduledJob`. A tick starts no new batch after this time; the next tick continues.
+   *
+   * @default 30_000
+   */
   readonly lockTtlMs?: number | undefined;
-  /** Default UTC. */
+  /**
+   * The IANA name of the schedule's time zone.
+   *
+   * @default 'UTC'
+   */
   readonly timezone?: string | undefined;
-  /** Rows claimed at once. Default: the dispatcher's `batchSize`. */
+  /**
+   * Rows claimed at once.
+   *
+   * @default the dispatcher's `batchSize`
+   */
   readonly limit?: number | undefined;
   /** For tests. */
   readonly clock?: Clock;
@@ -37,8 +53,8 @@ export const DISPATCH_JOB_DEFAULTS = {
 } as const;
 
 /**
- * Drives the dispatcher: a tick publishes all that is due. A row that fails is left to the next tick, even where no
- * backoff is configured and it is due again at once: only the last batch of a tick may bring it a second time.
+ * Drives the dispatcher: a tick publishes everything that is due. A failed row is left to the next tick, even without a
+ * backoff; only the last batch of a tick may contain it a second time.
  */
 export class OutboxDispatchJob implements ScheduledJob {
   static readonly inject = [OutboxDispatcher, OutboxStore, DispatchEvents] as const;
@@ -70,15 +86,15 @@ export class OutboxDispatchJob implements ScheduledJob {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Ends when nothing is due, when all that was due had its turn, after `lockTtlMs`, or after the signal. */
+  /** Ends when nothing is due, when every due row has been tried, after `lockTtlMs`, or when `signal` aborts. */
   async execute({ signal }: Partial<JobContext> = {}): Promise<void> {
     const endMs = this.#clock.monotonicMs() + this.lockTtlMs;
     const failed = new FailedRows(this.#events);
     try {
       do {
-        // A batch that is not full does not mean that the outbox is empty: a retaken row comes alone.
+        // A partial batch does not mean that the outbox is empty: a retaken row is claimed alone.
         const { fetched } = await this.#dispatcher.dispatchPending(this.#limit);
-        if (fetched === 0 || (await this.#hasComeRound(failed))) return;
+        if (fetched === 0 || (await this.#hasTriedAll(failed))) return;
       } while (!signal?.aborted && this.#clock.monotonicMs() < endMs);
     } finally {
       failed.stopWatching();
@@ -86,17 +102,17 @@ export class OutboxDispatchJob implements ScheduledJob {
   }
 
   /**
-   * A failed row goes to the back of the line. When one is at the front again, everything else had its turn. Where the
-   * front is a row that can't be claimed, held back by its key for one, it shows by a row that fails twice.
+   * A failed row goes to the back of the queue. When one is at the front again, every other row has been tried. If the
+   * front row can't be claimed, for example because it waits for its key, a row that fails a second time shows it.
    */
-  async #hasComeRound(failed: FailedRows): Promise<boolean> {
+  async #hasTriedAll(failed: FailedRows): Promise<boolean> {
     if (failed.isEmpty || failed.hasRepeated) return failed.hasRepeated;
     const [front] = await this.#store.peek({ state: 'pending' }, 1);
     return front !== undefined && failed.has(front.id);
   }
 }
 
-/** The rows whose publish failed since it was made. */
+/** The rows that failed to publish since its creation. */
 class FailedRows {
   readonly #ids = new Set<string>();
   readonly stopWatching: () => void;

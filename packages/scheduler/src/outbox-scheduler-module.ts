@@ -24,8 +24,12 @@ const NAME = 'OutboxSchedulerModule';
 const { clock: _, ...OPTION_NAMES } = DISPATCH_JOB_NAMES;
 
 /**
- * Dispatches by the clock instead of by the worker: one instance of all, every second by default. Compose it with
- * `SchedulerCronerModule`. It is a module itself, with all defaults; `forRoot` takes options.
+ * Dispatches on a schedule instead of with the worker: in one instance of all, every second by default. Compose it with
+ * `SchedulerCronerModule`. Use it as a module with all defaults, or pass options to `forRoot`.
+ *
+ * @throws OutboxError `INVALID_CONFIG` from `forRoot` for an invalid option.
+ * @example
+ * composeModules([OutboxModule, OutboxPgModule.forRoot({ pool }), SchedulerCronerModule, OutboxSchedulerModule])
  */
 export const OutboxSchedulerModule: Module & { forRoot(options?: OutboxSchedulerModuleOptions): Module } = {
   ...outboxSchedulerModule({}),
@@ -49,7 +53,7 @@ function outboxSchedulerModule(options: OutboxSchedulerModuleOptions): Module {
   };
 }
 
-/** Here, where they were written, not at the first tick. */
+/** Fails at the call, not at the first tick. */
 function assertOptions({ schedule, lockTtlMs, timezone, limit }: OutboxSchedulerModuleOptions): void {
   assertJobSchedule({
     name: DISPATCH_JOB_DEFAULTS.name,

@@ -9,8 +9,8 @@ import {
 import { Scheduler } from './scheduler.js';
 
 /**
- * For modules that contribute jobs: `app.start()` refuses, before anything runs, when nothing would ever run them.
- * It can't be a plain dependency of the job, since the scheduler itself depends on the jobs.
+ * Makes `app.start()` fail with `MISSING_BINDING`, before anything runs, if no scheduler is composed. For modules that
+ * contribute jobs. It can't be a plain dependency of the job, because the scheduler depends on the jobs.
  */
 export function requireScheduler(moduleName: string): Contribution {
   return contributeFactory(Lifecycles, [optional(Scheduler)], (scheduler): Lifecycle => {

@@ -6,38 +6,42 @@ import type { ScheduledJob } from './scheduled-job.js';
 export type JobSchedule = Pick<ScheduledJob, 'name' | 'schedule' | 'timezone' | 'lockTtlMs'>;
 
 const DEFAULT_TIMEZONE = 'UTC';
-/** The column of the lock's name. */
+/** The width of the column that stores the lock's name. */
 const MAX_NAME_LENGTH = 255;
-/** A longer time does not fit a timer, which would then fire at once. */
+/** A timer with a longer delay fires at once. */
 const MAX_TTL_MS = 2 ** 31 - 1;
 
-/** For modules that contribute jobs: refuses a bad name, schedule, zone or lock where it was written. */
+/**
+ * Checks the name, schedule, time zone and lock of a job. For modules that contribute jobs, to fail early.
+ *
+ * @throws OutboxError `INVALID_CONFIG`.
+ */
 export function assertJobSchedule(job: JobSchedule): void {
   const isNamed = typeof job.name === 'string' && job.name !== '' && job.name.length <= MAX_NAME_LENGTH;
   if (!isNamed) throw invalid(job, `name must have 1 to ${MAX_NAME_LENGTH} characters`);
   assertTimezone(job);
   assertLockTtl(job);
   const next = parse(job).nextRun();
-  if (!next) throw invalid(job, `schedule '${job.schedule}' names no time that is still to come`);
+  if (!next) throw invalid(job, `schedule '${job.schedule}' has no time in the future`);
 }
 
 export function timezoneOf({ timezone }: JobSchedule): string {
   return timezone ?? DEFAULT_TIMEZONE;
 }
 
-/** The times of a job's schedule. It has no timer until it is given a function. */
+/** The times of a job's schedule. It starts no timer. */
 export function cronOf(job: JobSchedule): Cron {
   return new Cron(job.schedule, { timezone: timezoneOf(job) });
 }
 
-/** The latest time that the schedule names, the present second included. */
+/** The latest time of the schedule, including the current second. */
 export function latestTick(cron: Cron, now: Date): Date {
-  // croner counts in whole seconds and leaves out the one it is asked from.
+  // croner counts in whole seconds and excludes the one it starts from.
   const [latest] = cron.previousRuns(1, new Date(now.getTime() + 1_000));
   return latest ?? new Date(Math.floor(now.getTime() / 1_000) * 1_000);
 }
 
-/** How long until the schedule's tick after the next one; infinite when there is none. */
+/** Milliseconds until the tick after the next one; infinite if there is none. */
 export function msToTickAfterNext(cron: Cron, now: Date): number {
   const [, second] = cron.nextRuns(2, now);
   return second === undefined ? Number.POSITIVE_INFINITY : second.getTime() - now.getTime();
@@ -46,7 +50,7 @@ export function msToTickAfterNext(cron: Cron, now: Date): number {
 function parse(job: JobSchedule): Cron {
   try {
     const cron = cronOf(job);
-    // croner takes a date as well; it would fire once and never again.
+    // croner also accepts a date, which would fire once and never again.
     if (cron.getPattern() !== undefined) return cron;
   } catch (error) {
     throw invalid(job, `${notCron(job)}: ${errorText(error)}`, error);

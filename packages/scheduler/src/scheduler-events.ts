@@ -5,32 +5,33 @@ interface OfTick {
   readonly scheduledAt: Date;
 }
 
-/** What the scheduler tells, by name. */
+/** The events of the scheduler, by name. */
 export interface SchedulerEventMap {
   readonly finished: OfTick & { readonly durationMs: number };
-  /** The job threw, or its lock could not be asked for and it did not run. The next tick tries again. */
+  /** The job threw, or did not run because requesting its lock failed. The next tick tries again. */
   readonly failed: OfTick & { readonly error: unknown };
-  /** The job ended with the reason of its own signal: the application stops, or the lock was lost. */
+  /** The job ended because its signal aborted: the application is stopping, or the lock was lost. */
   readonly interrupted: OfTick & { readonly reason: unknown };
   /**
-   * The tick did not run. `running`: the job still works on an earlier one. `locked`: another instance runs it.
-   * `repeated`: the clock was set back and names a time again that was done. `late`: this process came to it only
-   * after `lockTtlMs`, when another instance may have run it and its lock have run out.
+   * The tick did not run here. `running`: the job is still running for an earlier tick. `locked`: another instance runs
+   * it. `repeated`: the clock was set back to a tick that already ran. `late`: this process reached it only after
+   * `lockTtlMs`, when another instance may have run it and its lock may have expired.
    */
   readonly skipped: OfTick & { readonly reason: 'running' | 'locked' | 'repeated' | 'late' };
-  /** Another instance may run the job too from now on. The job's signal was aborted if it still ran. */
+  /** Another instance may now run the job too. If the job was still running, its signal was aborted. */
   readonly lockLost: OfTick & { readonly error: Error };
-  /** The job did not end in the time that `stop` gave it. */
+  /** The job did not end within the grace period of `stop`. */
   readonly abandoned: OfTick;
 }
 
 export type SchedulerEventName = keyof SchedulerEventMap;
-export type SchedulerEventListener<Signal extends SchedulerEventName> = (
-  told: SchedulerEventMap[Signal],
+export type SchedulerEventListener<Name extends SchedulerEventName> = (
+  event: SchedulerEventMap[Name],
 ) => unknown;
 
 /**
- * For logs, alerts and tests. What nobody listens to and nobody should miss becomes a process warning.
+ * Emits what happens to jobs, for logs, alerts and tests. `failed`, `lockLost` and `abandoned` become process warnings if
+ * they have no listener.
  *
  * @example
  * app.get(SchedulerEvents).on('failed', ({ job, error }) => log.error({ job, error }));
@@ -42,42 +43,39 @@ export class SchedulerEvents {
 
   readonly #listeners = new Map<SchedulerEventName, Set<SchedulerEventListener<never>>>();
 
-  /** Gives the way to stop listening. */
-  on<Signal extends SchedulerEventName>(
-    signal: Signal,
-    listener: SchedulerEventListener<Signal>,
-  ): () => void {
-    const listeners = this.#listeners.get(signal) ?? new Set();
-    this.#listeners.set(signal, listeners.add(listener));
+  /** Adds a listener. Returns an unsubscribe function. */
+  on<Name extends SchedulerEventName>(name: Name, listener: SchedulerEventListener<Name>): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners.add(listener));
     return () => {
       listeners.delete(listener);
     };
   }
 
-  /** For schedulers: calls every listener, whatever the others do. */
-  emit<Signal extends SchedulerEventName>(signal: Signal, told: SchedulerEventMap[Signal]): void {
-    const listeners = [...(this.#listeners.get(signal) ?? [])] as SchedulerEventListener<Signal>[];
-    if (listeners.length === 0) warnUnheard(signal, told);
+  /** For schedulers: calls every listener, even if others throw. */
+  emit<Name extends SchedulerEventName>(name: Name, event: SchedulerEventMap[Name]): void {
+    const listeners = [...(this.#listeners.get(name) ?? [])] as SchedulerEventListener<Name>[];
+    if (listeners.length === 0) warnWithoutListener(name, event);
     for (const listener of listeners) {
       try {
-        const result = listener(told);
-        if (result instanceof Promise) result.catch((error) => warnOfListener(signal, error));
+        const result = listener(event);
+        if (result instanceof Promise) result.catch((error) => warnOfListener(name, error));
       } catch (error) {
-        warnOfListener(signal, error);
+        warnOfListener(name, error);
       }
     }
   }
 }
 
-function warnUnheard(signal: SchedulerEventName, told: OfTick & { readonly error?: unknown }): void {
-  const tick = `scheduled job '${told.job}', ${told.scheduledAt.toISOString()}`;
-  if (signal === 'failed') warn(`${tick}: failed: ${errorText(told.error)}`);
-  if (signal === 'lockLost') warn(`${tick}: ${errorText(told.error)}`);
-  if (signal === 'abandoned') warn(`${tick}: still runs after the scheduler stopped`);
+function warnWithoutListener(name: SchedulerEventName, event: OfTick & { readonly error?: unknown }): void {
+  const tick = `scheduled job '${event.job}', ${event.scheduledAt.toISOString()}`;
+  if (name === 'failed') warn(`${tick}: failed: ${errorText(event.error)}`);
+  if (name === 'lockLost') warn(`${tick}: ${errorText(event.error)}`);
+  if (name === 'abandoned') warn(`${tick}: still running after the scheduler stopped`);
 }
 
-function warnOfListener(signal: SchedulerEventName, error: unknown): void {
-  warn(`a listener of the scheduler signal '${signal}' failed: ${errorText(error)}`);
+function warnOfListener(name: SchedulerEventName, error: unknown): void {
+  warn(`a listener of the scheduler event '${name}' failed: ${errorText(error)}`);
 }
 
 function warn(message: string): void {

@@ -4,7 +4,7 @@ export interface PlannedJob {
   readonly name: string;
   readonly schedule: string;
   readonly timezone: string;
-  /** Undefined when the schedule has no time left. */
+  /** Undefined if the schedule has no time in the future. */
   readonly nextAt: Date | undefined;
   readonly isRunning: boolean;
 }
@@ -15,6 +15,6 @@ export abstract class Scheduler {
     nameToken(this, '@postcommit/scheduler/Scheduler');
   }
 
-  /** What will run when, for a status page or a test. */
+  /** Lists the jobs with their next times, for a status page or a test. */
   abstract plan(): readonly PlannedJob[];
 }

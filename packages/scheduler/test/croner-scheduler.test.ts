@@ -161,7 +161,7 @@ describe('refuses, before anything runs,', () => {
     ['* * * *', {}, /five fields, or six with seconds/],
     ['61 * * * * *', {}, /Invalid value for second: 61/],
     ['2030-01-01T00:00:00', {}, /not a cron expression/],
-    ['0 0 31 2 *', {}, /no time that is still to come/],
+    ['0 0 31 2 *', {}, /has no time in the future/],
     ['0 3 * * *', { timezone: 'Mars/Phobos' }, /timezone 'Mars\/Phobos' is unknown; use an IANA name/],
     ['0 3 * * *', { timezone: '' }, /timezone '' is unknown/],
     ['0 3 * * *', { lockTtlMs: 0 }, /lockTtlMs must be at least 1 .* got 0/],

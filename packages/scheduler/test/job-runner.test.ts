@@ -299,7 +299,7 @@ describe('stop', () => {
     await one.runner.stop(5_000);
     expect(one.runner.isRunning).toBe(false);
     expect(one.told).toMatchObject([
-      { signal: 'interrupted', reason: { message: expect.stringContaining('stops') } },
+      { signal: 'interrupted', reason: { message: expect.stringContaining('the scheduler is stopping') } },
     ]);
     expect(world.lock.isHeld('sweep')).toBe(true);
     await world.clock.advance(2 * PERIOD_MS);

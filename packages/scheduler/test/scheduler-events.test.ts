@@ -16,7 +16,7 @@ describe('SchedulerEvents', () => {
     expect(await warnings()).toEqual([
       "scheduled job 'sweep', 2026-01-01T00:00:00.000Z: failed: boom",
       "scheduled job 'sweep', 2026-01-01T00:00:00.000Z: the lock was lost",
-      "scheduled job 'sweep', 2026-01-01T00:00:00.000Z: still runs after the scheduler stopped",
+      "scheduled job 'sweep', 2026-01-01T00:00:00.000Z: still running after the scheduler stopped",
     ]);
   });
 
@@ -46,8 +46,8 @@ describe('SchedulerEvents', () => {
     events.emit('skipped', { ...tick, reason: 'running' });
     expect(heard).toEqual(['running']);
     expect(await warnings()).toEqual([
-      "a listener of the scheduler signal 'skipped' failed: at once",
-      "a listener of the scheduler signal 'skipped' failed: later",
+      "a listener of the scheduler event 'skipped' failed: at once",
+      "a listener of the scheduler event 'skipped' failed: later",
     ]);
   });
 });

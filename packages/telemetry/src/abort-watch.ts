@@ -1,8 +1,8 @@
-/** One listener on a signal for all rows that share it, as those of a batch do: from the eleventh on, Node would warn. */
+/** Adds one listener to a signal for all rows of a batch that share it: Node warns from the eleventh listener on. */
 export class AbortWatch {
   readonly #watched = new WeakMap<AbortSignal, Set<() => void>>();
 
-  /** Calls back when the signal aborts. Gives the way to stop. */
+  /** Calls `callback` when the signal aborts. Returns an unsubscribe function. */
   watch(signal: AbortSignal, callback: () => void): () => void {
     const callbacks = this.#watched.get(signal) ?? this.#listen(signal);
     callbacks.add(callback);
@@ -12,11 +12,11 @@ export class AbortWatch {
   #listen(signal: AbortSignal): Set<() => void> {
     const callbacks = new Set<() => void>();
     this.#watched.set(signal, callbacks);
-    const tellAll = (): void => {
+    const callAll = (): void => {
       for (const callback of callbacks) callback();
     };
-    // It lives as long as the signal, which is one publish or one batch.
-    signal.addEventListener('abort', tellAll, { once: true });
+    // Never removed: the signal lives only for one publish or one batch.
+    signal.addEventListener('abort', callAll, { once: true });
     return callbacks;
   }
 }

@@ -1,7 +1,7 @@
-/** The instrumentation scope that every span and metric carries. */
+/** The instrumentation scope of every span and metric. */
 export const TELEMETRY_SCOPE = '@postcommit/telemetry';
 
-/** What `messaging.system` says: the outbox, whatever broker stands behind the publisher. */
+/** The value of `messaging.system`: the outbox itself, whichever broker the publisher uses. */
 export const MESSAGING_SYSTEM = 'postcommit';
 
 export const OUTBOX_SPANS = {
@@ -10,7 +10,7 @@ export const OUTBOX_SPANS = {
   publish: 'outbox publish',
 } as const;
 
-/** Our own names first; the others are those of the OpenTelemetry semantic conventions. */
+/** Postcommit's own names first, then those of the OpenTelemetry semantic conventions. */
 export const OUTBOX_ATTRIBUTES = {
   entryCount: 'outbox.entry_count',
   topic: 'outbox.topic',
@@ -35,7 +35,7 @@ export const OUTBOX_ATTRIBUTES = {
 
 export interface MetricDefinition {
   readonly name: string;
-  /** UCUM; what stands in braces is for readers and never becomes part of a name. */
+  /** UCUM. Text in braces is an annotation and never becomes part of a name. */
   readonly unit: string;
   readonly description: string;
   /** Upper bounds of a histogram's buckets, in its unit. */
@@ -66,7 +66,7 @@ export const OUTBOX_METRICS = {
     name: 'messaging.client.operation.duration',
     unit: 's',
     description: 'Duration of messaging operation initiated by a producer or consumer client.',
-    // The conventions ask for exactly these.
+    // Required by the semantic conventions.
     buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
   },
   dispatchLag: {

@@ -23,9 +23,9 @@ interface BacklogInstruments {
 }
 
 /**
- * What waits in the table, asked for at each collection of metrics while the application runs. Where the store fails or
- * is slow, the other metrics are exported all the same. The SDK then repeats the last value it has of a gauge, which
- * looks like calm, so such failures are counted in a metric of their own.
+ * Gauges of the backlog, read from the store at each collection of metrics while the application runs. If the store
+ * fails or is slow, the other metrics are still exported. The SDK then repeats the last value of a gauge, which hides the
+ * failure, so a separate metric counts such failures.
  */
 export class BacklogGauges implements Lifecycle {
   readonly name = 'outbox backlog metrics';
@@ -36,7 +36,11 @@ export class BacklogGauges implements Lifecycle {
   #reading: Promise<OutboxBacklog> | undefined;
   #unregister: (() => void) | undefined;
 
-  /** Without a store it does nothing. */
+  /**
+   * Without a store it does nothing.
+   *
+   * @throws OutboxError `INVALID_CONFIG` for an invalid option.
+   */
   constructor(store: OutboxStore | undefined, options: TelemetryOptions = {}) {
     this.#store = store;
     this.#options = resolveTelemetryOptions(options);
@@ -49,14 +53,14 @@ export class BacklogGauges implements Lifecycle {
     if (!store || !meter || this.#unregister) return;
     const instruments = instrumentsOf(meter);
     const gauges = [instruments.pending, instruments.oldestPendingAge];
-    // A series that exists from the start shows its first increase.
+    // Starts the series at zero, so that its first increase is visible.
     instruments.failures.add(0, this.#options.attributes);
     const callback = this.#callback(store, instruments);
     meter.addBatchObservableCallback(callback, gauges);
     this.#unregister = () => meter.removeBatchObservableCallback(callback, gauges);
   }
 
-  /** A collection that waits for an answer at this moment goes on without. */
+  /** A collection that is waiting for the store continues without the backlog. */
   stop(): void {
     this.#unregister?.();
     this.#unregister = undefined;
@@ -74,12 +78,12 @@ export class BacklogGauges implements Lifecycle {
       } catch (error) {
         if (!this.#unregister) return;
         failures.add(1, attributes);
-        diag.warn(`the backlog of the outbox could not be read: ${failureOf(error).message}`);
+        diag.warn(`could not read the outbox backlog: ${failureOf(error).message}`);
       }
     };
   }
 
-  /** One question at a time: collections that come while a slow one is under way wait for its answer. */
+  /** One read at a time: collections that start during a slow read share its result. */
   #read(store: OutboxStore): Promise<OutboxBacklog> {
     this.#reading ??= (async () => store.backlog(this.#options.backlogAtMost))().finally(() => {
       this.#reading = undefined;

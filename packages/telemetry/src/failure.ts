@@ -2,14 +2,14 @@ import { type Span, SpanStatusCode } from '@opentelemetry/api';
 import { errorText } from '@postcommit/core';
 import { OUTBOX_ATTRIBUTES } from './attributes.js';
 
-/** What telemetry tells of an error: no stack, no cause, no other field, since any of them may hold a payload. */
+/** What telemetry records of an error: no stack, cause or other field, because any of them may contain a payload. */
 export interface Failure {
-  /** Few values: the error's code, or else its name. */
+  /** The error's code, or otherwise its name. Low cardinality. */
   readonly type: string;
   readonly message: string;
 }
 
-/** The word of the conventions for an error that has no type of its own. */
+/** The semantic conventions' value for an error without a type. */
 const OTHER = '_OTHER';
 const TYPE_PATTERN = /^[\w.$:-]{1,64}$/;
 

@@ -7,7 +7,7 @@ export {
   OUTBOX_SPANS,
   TELEMETRY_SCOPE,
 } from './attributes.js';
-// Parts, for who composes without modules
+// Parts, to compose without modules
 export { BacklogGauges } from './backlog-gauges.js';
 // The module
 export { OutboxTelemetryModule } from './outbox-telemetry-module.js';

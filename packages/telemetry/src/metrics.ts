@@ -2,12 +2,12 @@ import type { Attributes, Counter, Histogram, Meter, MetricOptions } from '@open
 import type { DeadReason, DispatchSummary, OutboxCounter } from '@postcommit/core';
 import { MESSAGING_SYSTEM, type MetricDefinition, OUTBOX_ATTRIBUTES, OUTBOX_METRICS } from './attributes.js';
 
-/** Why a dispatcher gives up a row. */
+/** The reasons for which a dispatcher gives up a row. */
 const REASONS: readonly DeadReason[] = ['exhausted', 'permanent', 'crashed', 'no-listener', 'undecodable'];
-/** Topics whose deaths are counted from zero on: five series each, of the 2,000 that an SDK keeps by default. */
+/** Topics whose dead counters start at zero: five series each, of the 2,000 that an SDK keeps by default. */
 const TOPICS_FROM_ZERO = 100;
 
-/** Counters and histograms. Their attributes have few values: a topic or the kind of an error, never an id or a key. */
+/** Counters and histograms. Their attributes have low cardinality: a topic or an error type, never an id or a key. */
 export class OutboxInstruments {
   readonly #attributes: Attributes;
   readonly #dispatched: Counter;
@@ -32,11 +32,11 @@ export class OutboxInstruments {
     this.#publishDuration = histogram(OUTBOX_METRICS.publishDuration);
     this.#dispatchLag = histogram(OUTBOX_METRICS.dispatchLag);
     this.#contributed = new Map(
-      contributed.map((one) => [one, counter({ ...one, name: one.metric })] as const),
+      contributed.map((item) => [item, counter({ ...item, name: item.metric })] as const),
     );
   }
 
-  /** Zeros are added too: a series that exists from the first batch shows its first increase. */
+  /** Adds zeros too, so that every series exists from the first batch and its first increase is visible. */
   batchSettled({ dispatched, failed, fenced }: DispatchSummary): void {
     this.#dispatched.add(dispatched, this.#attributes);
     this.#failed.add(failed, this.#attributes);
@@ -48,18 +48,18 @@ export class OutboxInstruments {
     this.#addDead(1, topic, reason);
   }
 
-  /** For who does not know of which topic, and why. */
+  /** For when topic and reason are unknown. */
   rowsDied(count: number): void {
     this.#dead.add(count, this.#attributes);
   }
 
-  /** Another module counted one. */
+  /** Adds one to a counter that another module contributed. */
   counted(counter: OutboxCounter): void {
     this.#contributed.get(counter)?.add(1, this.#attributes);
   }
 
   publishStarted(topic: string, lagSeconds: number): void {
-    this.#countDeathsFromZero(topic);
+    this.#startDeadAtZero(topic);
     this.#dispatchLag.record(lagSeconds, { ...this.#attributes, [OUTBOX_ATTRIBUTES.destination]: topic });
   }
 
@@ -74,7 +74,7 @@ export class OutboxInstruments {
     });
   }
 
-  #countDeathsFromZero(topic: string): void {
+  #startDeadAtZero(topic: string): void {
     if (this.#topics.has(topic) || this.#topics.size >= TOPICS_FROM_ZERO) return;
     this.#topics.add(topic);
     for (const reason of REASONS) this.#addDead(0, topic, reason);

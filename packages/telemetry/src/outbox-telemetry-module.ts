@@ -14,8 +14,12 @@ import { TelemetryInterceptor } from './telemetry-interceptor.js';
 import { resolveTelemetryOptions, type TelemetryOptions } from './telemetry-options.js';
 
 /**
- * OpenTelemetry spans, metrics and context propagation. A module itself, with all defaults; `forRoot` takes
- * options. Register your SDK before `app.start()`.
+ * Adds OpenTelemetry spans, metrics and context propagation. Register your SDK before `app.start()`. Use it as a module
+ * with all defaults, or pass options to `forRoot`.
+ *
+ * @throws OutboxError `INVALID_CONFIG` from `forRoot` for an invalid option.
+ * @example
+ * OutboxTelemetryModule.forRoot({ attributes: { 'outbox.name': 'orders' } })
  */
 export const OutboxTelemetryModule: Module & { forRoot(options?: TelemetryOptions): Module } = {
   ...telemetryModule({}),
@@ -23,7 +27,7 @@ export const OutboxTelemetryModule: Module & { forRoot(options?: TelemetryOption
 };
 
 function telemetryModule(options: TelemetryOptions): Module {
-  // Refuses nonsense here, where it was written, not when the first row comes.
+  // Report an invalid option here, at the call, not at the first row.
   resolveTelemetryOptions(options);
   return {
     name: 'OutboxTelemetryModule',

@@ -4,7 +4,7 @@ import { type Failure, failureOf, recordFailure } from './failure.js';
 import type { OutboxInstruments } from './metrics.js';
 import type { TelemetryClock } from './telemetry-options.js';
 
-/** What is measured of one try to publish one row. It ends once: what comes after that changes nothing. */
+/** Measures one attempt to publish one row. It ends once; anything later changes nothing. */
 export class PublishAttempt {
   readonly #topic: string;
   readonly #span: Span | undefined;
@@ -27,8 +27,8 @@ export class PublishAttempt {
   }
 
   /**
-   * Runs the publish. A publisher that goes on after its signal aborted has failed all the same, then and there:
-   * its row is settled as failed, and one that never ends would never be seen.
+   * Runs the publish. When the signal aborts, the attempt ends as failed even if the publisher continues: its row is
+   * settled as failed, and a publisher that hangs would otherwise never be reported.
    */
   async run(publish: () => Promise<void>, signal: AbortSignal, aborts: AbortWatch): Promise<void> {
     const unwatch = aborts.watch(signal, () => this.#end(failureOf(signal.reason)));

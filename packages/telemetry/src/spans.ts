@@ -15,13 +15,13 @@ import { MESSAGING_SYSTEM, OUTBOX_ATTRIBUTES, OUTBOX_SPANS } from './attributes.
 import { failureOf, recordFailure } from './failure.js';
 import { type StoredContext, storedContext } from './trace-context.js';
 
-/** A span, and the context in which it is the active one. */
+/** A span and the context in which it is active. */
 export interface StartedSpan {
   readonly span: Span;
   readonly context: Context;
 }
 
-/** An attribute is for people to read: more topics than this say no more. */
+/** More topics than this would make the attribute unreadable. */
 const MAX_TOPICS = 100;
 
 export function startEnqueueSpan(
@@ -52,13 +52,13 @@ export function startPublishSpan(
   publishParent: 'link' | 'parent',
   more: Attributes,
 ): StartedSpan {
-  const { parent, links } = placeOfPublish(storedContext(row.headers), publishParent);
+  const { parent, links } = parentAndLinks(storedContext(row.headers), publishParent);
   const attributes = { ...more, ...publishAttributes(row) };
   const options = { kind: SpanKind.PRODUCER, attributes, links };
   return started(tracer.startSpan(OUTBOX_SPANS.publish, options, parent), parent);
 }
 
-/** Runs `work` inside a span, which ends with it. */
+/** Runs `work` inside a span and ends the span afterwards. */
 export async function inSpan<T>(
   { span, context: active }: StartedSpan,
   work: () => Promise<T>,
@@ -98,8 +98,8 @@ function started(span: Span, parent: Context): StartedSpan {
   return { span, context: trace.setSpan(parent, span) };
 }
 
-/** The enqueuing span and the dispatch both lead to a publish: one is its parent, the other is linked. */
-function placeOfPublish(
+/** Both the enqueuing span and the dispatch span lead to a publish: one becomes its parent, the other a link. */
+function parentAndLinks(
   stored: StoredContext,
   publishParent: 'link' | 'parent',
 ): { parent: Context; links: Link[] } {
@@ -114,7 +114,7 @@ function placeOfPublish(
   };
 }
 
-/** Entries are not checked yet at this point, so a topic may be anything. */
+/** Entries are not validated yet, so a topic may be anything. */
 function enqueueAttributes(entries: readonly OutboxEntry[]): Attributes {
   const topics = [...new Set<unknown>(entries.map(({ topic }) => topic))].filter(
     (topic) => typeof topic === 'string',

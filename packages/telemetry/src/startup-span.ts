@@ -2,9 +2,9 @@ import { type Span, trace } from '@opentelemetry/api';
 import { type Lifecycle, nameToken } from '@postcommit/core';
 
 /**
- * The span inside which the application was started, if there was one. What runs from then on in the background, a worker's
- * loop or a schedule, still sees it as the active one: every batch of the process would end up in the trace of its
- * start-up, and if that was not sampled, none would ever be seen.
+ * The span in which the application was started, if any. Background work such as the worker's loop or a schedule still
+ * sees it as active. Without this, every batch would join the trace of the startup, and if that trace was not sampled, no
+ * batch would ever be visible.
  */
 export class StartupSpan implements Lifecycle {
   static {
@@ -12,7 +12,7 @@ export class StartupSpan implements Lifecycle {
   }
 
   readonly name = 'outbox telemetry';
-  /** Before all work, so that no batch is earlier. */
+  /** Starts before the phase `work`, and so before any batch. */
   readonly phase = 'resource';
   #span: Span | undefined;
 

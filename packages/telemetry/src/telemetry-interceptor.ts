@@ -31,25 +31,27 @@ import {
 import { TelemetrySources } from './telemetry-sources.js';
 import { headersForPublisher, withTraceContext } from './trace-context.js';
 
-/** What an application gives the interceptor besides options. `OutboxTelemetryModule` gives all of it. */
+/** What the interceptor needs besides options. `OutboxTelemetryModule` passes all of it. */
 export interface TelemetryParts {
-  /** Batches that run in the background of an application do not belong to its start. */
+  /** Keeps background batches out of the trace of the application's startup. */
   readonly startup?: StartupSpan | undefined;
-  /** Those of the dispatcher. Without them `outbox.dead` has no topic and no reason. */
+  /** The events of the dispatcher. Without them, `outbox.dead` has no topic and no reason. */
   readonly events?: DispatchEvents | undefined;
-  /** What other modules count. */
+  /** Counters that other modules contribute. */
   readonly counters?: Iterable<OutboxCounter> | undefined;
 }
 
 /**
- * Traces and measures enqueue, dispatch and publish. It changes no outcome: every error goes on as it came. Where
- * no SDK is registered, it hands everything on untouched.
+ * Traces and measures enqueue, dispatch and publish. It changes no outcome and rethrows every error unchanged. If no SDK
+ * is registered, it only propagates an existing trace context.
+ *
+ * @throws OutboxError `INVALID_CONFIG` from the constructor for an invalid option.
  */
 export class TelemetryInterceptor implements OutboxInterceptor {
   readonly #options: ResolvedTelemetryOptions;
   readonly #sources: TelemetrySources;
   readonly #startup: StartupSpan | undefined;
-  readonly #hearsOfDeaths: boolean;
+  readonly #hasDeadEvents: boolean;
   readonly #aborts = new AbortWatch();
 
   constructor(options: TelemetryOptions = {}, { startup, events, counters = [] }: TelemetryParts = {}) {
@@ -57,7 +59,7 @@ export class TelemetryInterceptor implements OutboxInterceptor {
     this.#options = resolveTelemetryOptions(options);
     const contributed = [...counters];
     this.#sources = new TelemetrySources(this.#options, contributed);
-    this.#hearsOfDeaths = events !== undefined;
+    this.#hasDeadEvents = events !== undefined;
     events?.on('dead', ({ row, reason }) => this.#sources.instruments?.rowDied(row.topic, reason));
     for (const counter of contributed) counter.onCount(() => this.#sources.instruments?.counted(counter));
   }
@@ -67,7 +69,7 @@ export class TelemetryInterceptor implements OutboxInterceptor {
     next: (entries: readonly OutboxEntry[]) => Promise<string[]>,
   ): Promise<string[]> {
     const tracer = this.#sources.tracer;
-    // Without a tracer there may still be a trace that only passes through this process.
+    // Without a tracer, a trace may still pass through this process.
     if (!tracer) return next(withTraceContext(entries, context.active()));
     const span = startEnqueueSpan(tracer, entries, this.#options.attributes);
     return inSpan(span, () => next(withTraceContext(entries, span.context)), describeIds);
@@ -78,11 +80,11 @@ export class TelemetryInterceptor implements OutboxInterceptor {
     const summary = await (tracer ? this.#tracedDispatch(tracer, limit, next) : next(limit));
     const { instruments } = this.#sources;
     instruments?.batchSettled(summary);
-    if (!this.#hearsOfDeaths) instruments?.rowsDied(summary.dead);
+    if (!this.#hasDeadEvents) instruments?.rowsDied(summary.dead);
     return summary;
   }
 
-  /** None while nobody listens: a publish is then the publisher's own. */
+  /** Undefined without an SDK, so that a publish then goes straight to the publisher. */
   get publish(): PublishLayer | undefined {
     const { tracer, instruments } = this.#sources;
     return tracer || instruments ? this.#publish : undefined;
@@ -106,7 +108,7 @@ export class TelemetryInterceptor implements OutboxInterceptor {
     return inSpan(span, () => next(limit), describeSummary);
   }
 
-  /** `availableAt` is the database's time and now is ours: where the clocks differ, a lag is never below zero. */
+  /** Never below zero: `availableAt` is the database's time, and its clock may be ahead of ours. */
   #lagSeconds({ availableAt }: OutboxRow): number {
     return Math.max(0, this.#options.clock.now() - availableAt.getTime()) / 1_000;
   }
@@ -121,14 +123,14 @@ export class TelemetryInterceptor implements OutboxInterceptor {
     const attempt = new PublishAttempt(row.topic, started?.span, instruments, this.#options.clock);
     const publish = (): Promise<void> =>
       started
-        ? context.with(started.context, next, undefined, handedOn(row, started), publishContext)
+        ? context.with(started.context, next, undefined, withPublishSpan(row, started), publishContext)
         : next(row, publishContext);
     return attempt.run(publish, publishContext.signal, this.#aborts);
   }
 }
 
-/** The row as the publisher sees it: with the publish span in its headers. The stored one stays as it is. */
-function handedOn(row: OutboxRow, { context: active }: StartedSpan): OutboxRow {
+/** The row as the publisher receives it, with the publish span in its headers. The stored row is unchanged. */
+function withPublishSpan(row: OutboxRow, { context: active }: StartedSpan): OutboxRow {
   const headers = headersForPublisher(row.headers, active);
   return headers === row.headers ? row : { ...row, headers };
 }

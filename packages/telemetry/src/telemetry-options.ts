@@ -1,7 +1,7 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api';
 import { assertKnownOptions, type Clock, type OptionNames, OutboxError, systemClock } from '@postcommit/core';
 
-/** The process's clock, and the time of day for the lag. */
+/** The clock of the process, plus the wall-clock time to compute the lag. */
 export interface TelemetryClock extends Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -9,19 +9,37 @@ export interface TelemetryClock extends Clock {
 
 export interface TelemetryOptions {
   /**
-   * How a publish span belongs to the trace that enqueued the row. `link` (the default): it stands in the trace of
-   * its dispatch and links to the enqueuing span. `parent`: it is a child of the enqueuing span and links to its dispatch.
+   * How a publish span relates to the trace that enqueued the row. `link`: it belongs to the trace of its dispatch and
+   * links to the enqueuing span. `parent`: it is a child of the enqueuing span and links to its dispatch.
+   *
+   * @default 'link'
    */
   readonly publishParent?: 'link' | 'parent' | undefined;
-  /** Added to every span and metric. Name the outbox here where one process has several. Few values only. */
+  /** Added to every span and metric, e.g. the name of the outbox if one process has several. Keep cardinality low. */
   readonly attributes?: Attributes | undefined;
-  /** Up to how many pending rows are counted at each collection. Default 100,000: the gauge stops there. */
+  /**
+   * The most pending rows counted at each collection; the gauge stops there.
+   *
+   * @default 100_000
+   */
   readonly backlogAtMost?: number | undefined;
-  /** How long a collection waits for the backlog before it goes on without. Default 5 s. */
+  /**
+   * How long a collection waits for the backlog before it continues without it, in milliseconds.
+   *
+   * @default 5_000
+   */
   readonly backlogTimeoutMs?: number | undefined;
-  /** Default: the global one, also when it is set later. */
+  /**
+   * Creates the tracer.
+   *
+   * @default the global one, even if it is registered later
+   */
   readonly tracerProvider?: TracerProvider | undefined;
-  /** Default: the global one; for the backlog, the one that is set when the application starts. */
+  /**
+   * Creates the meter.
+   *
+   * @default the global one; for the backlog, the one registered when the application starts
+   */
   readonly meterProvider?: MeterProvider | undefined;
   /** For tests. */
   readonly clock?: TelemetryClock | undefined;
@@ -69,7 +87,7 @@ function problemOf(options: ResolvedTelemetryOptions): string | undefined {
     return `publishParent must be 'link' or 'parent', got '${String(publishParent)}'`;
   if (!(Number.isInteger(backlogAtMost) && backlogAtMost >= 1))
     return `backlogAtMost must be a whole number from 1, got ${String(backlogAtMost)}`;
-  // A longer one does not fit a timer, which would then fire at once.
+  // A timer with a longer delay fires at once.
   if (!(backlogTimeoutMs >= 1 && backlogTimeoutMs < 2 ** 31))
     return `backlogTimeoutMs must be at least 1 and below 2^31, got ${String(backlogTimeoutMs)}`;
   return undefined;

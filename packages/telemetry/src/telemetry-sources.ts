@@ -14,7 +14,7 @@ import { OutboxInstruments } from './metrics.js';
 import type { ResolvedTelemetryOptions } from './telemetry-options.js';
 
 /**
- * Where spans and metrics go at this moment; undefined where nobody listens, so that nothing is built for nobody.
+ * The current tracer, meter and instruments; undefined if no SDK is registered, so that nothing is created needlessly.
  * An SDK may be registered after the application was composed, so the provider is looked up at every use.
  */
 export class TelemetrySources {
@@ -60,7 +60,7 @@ export class TelemetrySources {
   }
 }
 
-/** The global tracer provider is a proxy for life; what stands behind it changes when an SDK is registered. */
+/** The global tracer provider is always a proxy; its delegate changes when an SDK is registered. */
 function behindProxy(provider: TracerProvider): TracerProvider {
   return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }

@@ -10,19 +10,19 @@ import {
 } from '@opentelemetry/api';
 import type { OutboxEntry, OutboxHeaders } from '@postcommit/core';
 
-/** What travelled with a row from the transaction that enqueued it. */
+/** The context stored with a row when it was enqueued. */
 export interface StoredContext {
   readonly span: SpanContext | undefined;
   readonly baggage: Baggage | undefined;
 }
 
-/** Baggage is told apart: it may change on the way, while the other headers together name one span. */
+/** Handled separately: baggage may change on the way, while the other headers together identify one span. */
 const BAGGAGE = 'baggage';
-/** What core allows for all headers of an entry. */
+/** The core's limit for all headers of an entry. */
 const MAX_HEADERS_BYTES = 65_536;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
-/** Reads names in any case, since the headers may be those of an HTTP request or a broker. */
+/** Reads header names case-insensitively, because the headers may come from an HTTP request or a broker. */
 const anyCase: TextMapGetter<OutboxHeaders> = {
   keys: (headers) => Object.keys(headers),
   get: (headers, name) =>
@@ -30,8 +30,8 @@ const anyCase: TextMapGetter<OutboxHeaders> = {
 };
 
 /**
- * Entries that carry `context` in their headers. A header that the caller set wins: who passes a `traceparent` on
- * means it. Where there is nothing to carry, the very same list comes back.
+ * Returns the entries with `context` in their headers. A header that the caller set takes precedence. If there is
+ * nothing to add, returns the same list.
  */
 export function withTraceContext(entries: readonly OutboxEntry[], context: Context): readonly OutboxEntry[] {
   const carried = injected(context);
@@ -50,8 +50,8 @@ export function storedContext(headers: OutboxHeaders): StoredContext {
 }
 
 /**
- * Headers that name the span of `context` instead of the stored one. All stored trace headers go: a `tracestate`
- * that belongs to another `traceparent` would be a lie.
+ * Returns headers that identify the span of `context` instead of the stored one. All stored trace headers are removed,
+ * because a `tracestate` must belong to its `traceparent`.
  */
 export function headersForPublisher(headers: OutboxHeaders, context: Context): OutboxHeaders {
   const carried = injected(context);
@@ -61,7 +61,7 @@ export function headersForPublisher(headers: OutboxHeaders, context: Context): O
   return { ...Object.fromEntries(kept), ...carried };
 }
 
-/** Only what core lets into headers: telemetry must not make a good entry bad. */
+/** Only what the core allows in headers: telemetry must not make a valid entry invalid. */
 function injected(context: Context): Record<string, string> {
   const carrier: Record<string, string> = {};
   propagation.inject(context, carrier);
@@ -76,11 +76,11 @@ function fieldNames(): ReadonlySet<string> {
 function withHeaders(entry: OutboxEntry, carried: OutboxHeaders, fields: ReadonlySet<string>): OutboxEntry {
   const { headers } = entry;
   if (headers === undefined) return { ...entry, headers: carried };
-  // Core refuses it right after this, with the reason.
+  // The core rejects it right after this, with the reason.
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return entry;
   const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
-  const namesASpan = [...own].some((name) => name !== BAGGAGE && fields.has(name));
-  const added = Object.entries(carried).filter(([name]) => (name === BAGGAGE ? !own.has(name) : !namesASpan));
+  const hasSpan = [...own].some((name) => name !== BAGGAGE && fields.has(name));
+  const added = Object.entries(carried).filter(([name]) => (name === BAGGAGE ? !own.has(name) : !hasSpan));
   const all = { ...headers, ...Object.fromEntries(added) };
   return added.length === 0 || bytesOf(all) > MAX_HEADERS_BYTES ? entry : { ...entry, headers: all };
 }
