@@ -22,6 +22,7 @@ export function sidebar(): Item[] {
       page('Order', '/concepts/order'),
       page('What is promised', '/concepts/promises'),
       page('The worker', '/concepts/worker'),
+      page('Inside the worker', '/concepts/inside-the-worker'),
       page('Words', '/concepts/words'),
     ]),
     group('Guides', false, [
@@ -37,7 +38,7 @@ export function sidebar(): Item[] {
       page('Scheduling', '/guides/scheduling'),
       page('Topics with types', '/guides/topics'),
       page('Testing', '/guides/testing'),
-      page('In your own container', '/guides/containers'),
+      page('In your container', '/guides/containers'),
       page('From a status column', '/guides/from-a-status-column'),
     ]),
     group('Operations', false, [
