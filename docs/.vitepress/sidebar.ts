@@ -32,7 +32,7 @@ export function sidebar(): Item[] {
       page('Databases', '/guides/databases'),
       page('NestJS', '/guides/nestjs'),
       page('Events in the process', '/guides/events'),
-      page('A publisher of your own', '/guides/publishers'),
+      page('Your own publisher', '/guides/publishers'),
       page('Retries', '/guides/retries'),
       page('Consume a message once', '/guides/idempotency'),
       page('Scheduling', '/guides/scheduling'),
