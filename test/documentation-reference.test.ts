@@ -84,14 +84,32 @@ describe('the page of error codes', () => {
   });
 });
 
-it('the page of the worker has every signal, and no other', () => {
-  const source = readFileSync(`${root}/packages/core/src/observe/outbox-signals.ts`, 'utf8');
+it('the page of the worker has every event, and no other', () => {
+  const source = readFileSync(`${root}/packages/core/src/observe/dispatch-events.ts`, 'utf8');
   const [map = ''] = /interface DispatchEventMap \{[\s\S]*?\n\}/.exec(source) ?? [];
   const events = [...map.matchAll(/^ {2}readonly (\w+):/gm)].map(([, name]) => name);
-  const shown = tableUnder('docs/concepts/worker.md', 'What it tells').flatMap(({ signal }) =>
-    codeIn(signal),
-  );
+  const shown = tableUnder('docs/concepts/worker.md', 'Events').flatMap(({ event }) => codeIn(event));
   expect(shown.sort()).toEqual(events.sort());
+});
+
+describe('the page inside the worker', () => {
+  const page = 'docs/concepts/inside-the-worker.md';
+  const shown = (heading: string): (string | undefined)[] =>
+    tableUnder(page, heading).map(({ phase, event }) => codeIn(phase ?? event)[0]);
+  const namesIn = (file: string, type: RegExp, name: RegExp): (string | undefined)[] => {
+    const [union = ''] = type.exec(readFileSync(`${root}/packages/core/src/${file}`, 'utf8')) ?? [];
+    return [...union.matchAll(name)].map(([, found]) => found);
+  };
+
+  it.each([
+    ['The phases', 'dispatch/row-in-flight.ts', /type RowPhase =[^;]*;/, /'(\w+)'/g],
+    ['Events of the inbox', 'worker/worker-run.ts', /type WorkerEvent =[\s\S]*?\n\n/, /kind: '(\w+)'/g],
+    ['The phases of a run', 'worker/worker-run.ts', /type RunPhase =[^;]*;/, /'(\w+)'/g],
+  ] as const)('has all of them, and no other: %s', (heading, file, type, name) => {
+    const names = namesIn(file, type, name);
+    expect(names.length).toBeGreaterThan(4);
+    expect(shown(heading).sort()).toEqual(names.sort());
+  });
 });
 
 it('the runbook names alerts that there are', () => {

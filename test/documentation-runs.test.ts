@@ -34,8 +34,7 @@ const runs: readonly Run[] = [
   {
     page: 'docs/guides/testing.md',
     blocks: 3,
-    before:
-      "import { composeModules, OutboxModule, OutboxStore } from '@postcommit/core';\nconst publisher = async () => {};\n",
+    before: "import { createOutbox } from '@postcommit/core';\nconst publisher = async () => {};\n",
     says: [],
   },
 ];

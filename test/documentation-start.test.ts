@@ -37,8 +37,9 @@ describe('a reader who follows the page to the letter pays one order and hears o
   it('docs/start/next.md: also when the broker fails twice', patience, async () => {
     const main = mainOf('docs/start/pg.md');
     const [block] = blocksOf('docs/start/next.md').filter(({ language }) => language === 'ts');
-    const failing = main.replace(/OutboxModule\.forRoot\(.*\)(?=,\n)/, () =>
-      (block?.code ?? '').replace(/;\n$/, ''),
+    const failing = main.replace(
+      /const outbox = createOutbox\(\{\n[\s\S]*?\n\}\);\n/,
+      () => block?.code ?? '',
     );
     expect(failing).toContain('broker down at try');
     await pays(failing);

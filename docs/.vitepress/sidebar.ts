@@ -22,6 +22,7 @@ export function sidebar(): Item[] {
       page('Order', '/concepts/order'),
       page('What is promised', '/concepts/promises'),
       page('The worker', '/concepts/worker'),
+      page('Inside the worker', '/concepts/inside-the-worker'),
       page('Words', '/concepts/words'),
     ]),
     group('Guides', false, [
@@ -31,13 +32,13 @@ export function sidebar(): Item[] {
       page('Databases', '/guides/databases'),
       page('NestJS', '/guides/nestjs'),
       page('Events in the process', '/guides/events'),
-      page('A publisher of your own', '/guides/publishers'),
+      page('Your own publisher', '/guides/publishers'),
       page('Retries', '/guides/retries'),
       page('Consume a message once', '/guides/idempotency'),
       page('Scheduling', '/guides/scheduling'),
       page('Topics with types', '/guides/topics'),
       page('Testing', '/guides/testing'),
-      page('In your own container', '/guides/containers'),
+      page('In your container', '/guides/containers'),
       page('From a status column', '/guides/from-a-status-column'),
     ]),
     group('Operations', false, [

@@ -5,6 +5,7 @@ import type { PrismaClient } from '../../../packages/store-prisma/test/gen/clien
 
 export {
   composeModules,
+  createOutbox,
   DispatchEvents,
   errorFromResponse,
   type Module,
@@ -21,9 +22,9 @@ export {
   routePublisher,
   TransientError,
 } from '@postcommit/core';
-export { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
-export { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
-export { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
+export { inTransaction, OutboxPgModule, PgOutboxStore, pgStore } from '@postcommit/store-pg';
+export { OutboxPrismaModule, PrismaOutboxStore, prismaStore } from '@postcommit/store-prisma';
+export { OutboxTypeormModule, TypeormOutboxStore, typeormStore } from '@postcommit/store-typeorm';
 export { default as pg, type PoolClient } from 'pg';
 export { DataSource } from 'typeorm';
 

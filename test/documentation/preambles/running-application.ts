@@ -16,6 +16,7 @@ import { PrismaClient } from '../../../packages/store-prisma/test/gen/client.js'
 
 export {
   composeModules,
+  createOutbox,
   DispatchEvents,
   OutboxDispatcher,
   OutboxModule,
@@ -25,9 +26,9 @@ export {
   ProcessedMessages,
   routePublisher,
 } from '@postcommit/core';
-export { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
-export { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
-export { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
+export { inTransaction, OutboxPgModule, PgOutboxStore, pgStore } from '@postcommit/store-pg';
+export { OutboxPrismaModule, PrismaOutboxStore, prismaStore } from '@postcommit/store-prisma';
+export { OutboxTypeormModule, TypeormOutboxStore, typeormStore } from '@postcommit/store-typeorm';
 export { default as pg } from 'pg';
 export { DataSource } from 'typeorm';
 
