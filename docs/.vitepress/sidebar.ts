@@ -23,6 +23,7 @@ export function sidebar(): Item[] {
       page('What is promised', '/concepts/promises'),
       page('The worker', '/concepts/worker'),
       page('Words', '/concepts/words'),
+      page('Alternatives', '/comparison'),
     ]),
     group('Guides', false, [
       page('pg', '/guides/pg'),
