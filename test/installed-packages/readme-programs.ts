@@ -41,13 +41,15 @@ export function readmePrograms(): Record<string, string> {
   const imports = (block.match(/^import .*;$/gm) ?? []).join('\n');
   if (imports === '') throw new Error('The first TypeScript block of README.md imports nothing.');
   const code = block.replace(/^import .*;\n/gm, '');
-  const program = (before: string): string => before + code + AFTER;
+  const plainCode = code.replace(/\((\w+): [\w.]+\)/g, '($1)');
+  const typed = TYPED_BEFORE + code + AFTER;
+  const plain = BEFORE + plainCode + AFTER;
   // A CommonJS file has no await at its top.
   const inMain = (text: string): string => `async function main() {\n${text}}\nvoid main();\n`;
   return {
-    'typed.mts': `${imports}\n${program(TYPED_BEFORE)}`,
-    'typed.cts': `${imports}\n${inMain(program(TYPED_BEFORE))}`,
-    'plain.mjs': `${imports}\n${program(BEFORE)}`,
-    'plain.cjs': `${imports.replace(/^import (.*) from (.*);$/gm, 'const $1 = require($2);')}\n${inMain(program(BEFORE))}`,
+    'typed.mts': `${imports}\n${typed}`,
+    'typed.cts': `${imports}\n${inMain(typed)}`,
+    'plain.mjs': `${imports}\n${plain}`,
+    'plain.cjs': `${imports.replace(/^import (.*) from (.*);$/gm, 'const $1 = require($2);')}\n${inMain(plain)}`,
   };
 }
