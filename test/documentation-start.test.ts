@@ -25,6 +25,23 @@ async function pays(main: string): Promise<void> {
   expect(rows).toEqual([{ payload: { id: order?.id }, dispatched: true }]);
 }
 
+it(
+  'the code of README.md runs verbatim: it stores one order and publishes its message',
+  patience,
+  async () => {
+    await fixture.query('drop table if exists orders, outbox, outbox_locks, outbox_processed');
+    const program = await PageProgram.run(filesOf(mainOf('README.md')), fixture.url);
+    await program.says(/^published order\.paid \{ id: '[0-9a-f-]{36}' \}$/);
+    expect(await program.interrupt(), program.complaints.join('\n')).toBe(0);
+    expect(program.lines).toHaveLength(1);
+    expect(
+      await fixture.query(
+        'select status, key = orders.id as keyed, dispatched_at is not null as dispatched from orders cross join outbox',
+      ),
+    ).toEqual([{ status: 'paid', keyed: true, dispatched: true }]);
+  },
+);
+
 describe('a reader who follows the page to the letter pays one order and hears of it', () => {
   it.each(['docs/start/pg.md', 'docs/start/typeorm.md', 'docs/start/prisma.md'] as const)(
     '%s',

@@ -72,12 +72,3 @@ it('the guide on idempotency shows what its example runs', () => {
   const [, block] = /```ts\n([\s\S]*?)```/.exec(read('docs/guides/idempotency.md')) ?? [];
   expect(block).toBe(code);
 });
-
-it('the README shows what the TypeORM example runs', () => {
-  const source = read('examples/orders-typeorm/src/main.ts');
-  const [, code] = /\/\/ #region readme\n([\s\S]*?)\/\/ #endregion/.exec(source) ?? [];
-  const [, block = ''] = /```ts\n([\s\S]*?)```/.exec(read('README.md')) ?? [];
-  const imports = block.split('\n').filter((line) => line.startsWith('import '));
-  expect(block).toBe(`${imports.join('\n')}\n\n${code}`);
-  for (const line of imports) expect(source).toContain(line);
-});

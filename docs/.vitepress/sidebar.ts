@@ -24,6 +24,7 @@ export function sidebar(): Item[] {
       page('The worker', '/concepts/worker'),
       page('Inside the worker', '/concepts/inside-the-worker'),
       page('Words', '/concepts/words'),
+      page('Alternatives', '/comparison'),
     ]),
     group('Guides', false, [
       page('pg', '/guides/pg'),

@@ -2,6 +2,7 @@ import { blocksOf } from './pages.js';
 
 /** Every page that shows a whole program, and the file that it is. */
 export const PAGES = {
+  'README.md': 'src/main.ts',
   'docs/start/pg.md': 'src/main.ts',
   'docs/start/typeorm.md': 'src/main.ts',
   'docs/start/prisma.md': 'src/main.ts',
