@@ -24,7 +24,10 @@ export function defaultsOfCode(): Readonly<Record<string, Defaults>> {
   const schedules = resolveScheduleRetention();
   const nest = resolveOptions({});
   const graceMs = sourceNumber('core/src/modules/lifecycle.ts', /DEFAULT_GRACE_MS = ([\d_]+)/);
-  const maxPayloadBytes = sourceNumber('core/src/enqueue.ts', /maxPayloadBytes \?\? ([\d_]+)/);
+  const maxPayloadBytes = sourceNumber(
+    'core/src/enqueue/enqueue-pipeline.ts',
+    /maxPayloadBytes \?\? ([\d_]+)/,
+  );
   const publishing = {
     concurrency: config.concurrency,
     publishTimeoutMs: config.publishTimeoutMs,
@@ -35,7 +38,7 @@ export function defaultsOfCode(): Readonly<Record<string, Defaults>> {
   const sqlStore = {
     claimTimeoutMs,
     table: new TableName().table,
-    wakeup: sourceText('sql/src/sql-outbox-store.ts', /options\.wakeup \?\? (\w+)/) === 'true',
+    wakeup: sourceText('store-sql/src/store/sql-outbox-store.ts', /options\.wakeup \?\? (\w+)/) === 'true',
   };
   return {
     'OutboxModule.forRoot': {
