@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   type Allowance,
@@ -13,6 +13,7 @@ import {
   consoleProblems,
   indexProblems,
   manifestProblems,
+  originProblems,
   sharedFields,
   unfinishedWork,
   versionProblems,
@@ -100,6 +101,11 @@ describe('the packages of this repository', () => {
 
   it('share one shape of package.json and are named after their folders', () => {
     expect(packages.flatMap(manifestProblems)).toEqual([]);
+  });
+
+  it('say where their source lives, as the root does', () => {
+    const root = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+    expect(packages.flatMap((pkg) => originProblems(pkg, root))).toEqual([]);
   });
 
   it('share one version', () => {

@@ -26,6 +26,20 @@ export const extraFiles: Readonly<Record<string, readonly string[]>> = { 'store-
 
 const commandLine = 'cli';
 
+/** Where the source lives: every package repeats what the root says. `scripts/sync-manifests.mjs` copies it. */
+export function originProblems({ folder, manifest }: WorkspacePackage, root: Manifest): string[] {
+  const expected: Manifest = {
+    repository: { ...(root.repository as object), directory: `packages/${folder}` },
+    homepage: `${String(root.homepage)}/tree/main/packages/${folder}#readme`,
+    bugs: root.bugs,
+  };
+  return Object.keys(expected)
+    .filter((field) => !isDeepStrictEqual(manifest[field], expected[field]))
+    .map(
+      (field) => `${folder}/package.json: "${field}" differs from the root; run scripts/sync-manifests.mjs`,
+    );
+}
+
 export function manifestProblems({ folder, manifest }: WorkspacePackage): string[] {
   const problems = Object.keys(sharedFields)
     .filter((field) => !isDeepStrictEqual(manifest[field], sharedFields[field]))
