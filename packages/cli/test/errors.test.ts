@@ -46,7 +46,9 @@ describe('a mistake in the arguments', () => {
   it('is to name no outbox', async () => {
     const { code, stdout, stderr } = await project.run(['outbox:stats']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^outbox: no configuration found: write outbox.config.ts .* or set DATABASE_URL\n$/);
+    expect(stderr).toMatch(
+      /^outbox: no configuration found: write outbox.config.ts .* or set DATABASE_URL\n$/,
+    );
   });
 
   it.each(['pg', '@postcommit/store-pg'])('is to set DATABASE_URL without %s', async (name) => {

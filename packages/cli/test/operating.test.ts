@@ -266,7 +266,7 @@ describe('the table', () => {
     const sick = await outbox('outbox:doctor');
     expect(sick).toMatchObject({
       code: 1,
-      stderr: "outbox:doctor: 1 problem must be fixed before the outbox can run\n",
+      stderr: 'outbox:doctor: 1 problem must be fixed before the outbox can run\n',
     });
     expect(sick.stdout).toMatch(
       /^outbox:doctor problems=1\nrequired problem="table \\"outbox\\" does not exist" fix="create table .*;"\n$/,
