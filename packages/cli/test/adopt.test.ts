@@ -40,7 +40,7 @@ describe('outbox:migrate on a table that is not ours', () => {
       stderr: 'outbox:migrate: nothing was changed: pass --yes to adopt the table\n',
     });
     expect(stdout).toMatch(
-      /^-- "outbox" is not a table of Postcommit\.\n-- Existing rows: 2\. Each ends dispatched/,
+      /^-- "outbox" is not a table of Postcommit\.\n-- Existing rows: 2\. Each is marked as dispatched/,
     );
     expect(stdout).toMatch(/outbox:retry/);
     expect(stdout).toMatch(/^update "outbox" set "dispatched_at" = /m);
