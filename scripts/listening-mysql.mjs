@@ -6,7 +6,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { root } from './checkout.mjs';
 
-const { createConnection } = createRequire(join(root, 'tooling/package.json'))('mysql2/promise');
+const { createConnection } = createRequire(join(root, 'internal/test-database/package.json'))(
+  'mysql2/promise',
+);
 const uri = 'mysql://root@127.0.0.1:3306';
 try {
   const connection = await createConnection({ uri, connectTimeout: 3_000 });

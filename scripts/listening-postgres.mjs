@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { root } from './checkout.mjs';
 
-const { Client } = createRequire(join(root, 'tooling/package.json'))('pg');
+const { Client } = createRequire(join(root, 'internal/test-database/package.json'))('pg');
 const connectionString = 'postgres://postgres@127.0.0.1:5432/postgres';
 const client = new Client({ connectionString, connectionTimeoutMillis: 3_000 });
 try {

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { access, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { cacheFolder } from './checkout.mjs';
+import { isThere } from './fetch-package.mjs';
 import { withLock } from './lock.mjs';
 import { capture, step } from './step.mjs';
 
@@ -109,11 +110,4 @@ async function isOnPath(tool) {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const found = await Promise.all(folders.map((each) => isThere(join(each, tool), constants.X_OK)));
   return found.includes(true);
-}
-
-function isThere(path, mode) {
-  return access(path, mode).then(
-    () => true,
-    () => false,
-  );
 }

@@ -41,7 +41,7 @@ class MysqlServer {
     this.#packageFolder = packageFolder;
     this.#folder = folder;
     this.#log = join(folder, 'mysql.log');
-    const program = join(root, 'tooling/src/watchdog-process.mjs');
+    const program = join(root, 'internal/test-database/src/watchdog-process.mjs');
     // A session of its own: Ctrl+C in our terminal is not for it.
     this.#watchdog = fork(program, [folder, this.#log], { cwd: '/', detached: true, stdio: 'ignore' });
     this.#gone = once(this.#watchdog, 'exit');

@@ -1,7 +1,7 @@
-import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { cacheFolder, pnpmEntry, pnpmFolder, pnpmVersion, root } from './checkout.mjs';
-import { npmCommand } from './environment.mjs';
+import { fetchPackage, isThere } from './fetch-package.mjs';
 import { filesBelow, fingerprint } from './fingerprint.mjs';
 import { withLock } from './lock.mjs';
 import { step } from './step.mjs';
@@ -35,23 +35,11 @@ async function underLock(signal, work) {
 }
 
 function hasPnpm() {
-  return access(pnpmEntry).then(
-    () => true,
-    () => false,
-  );
+  return isThere(pnpmEntry);
 }
 
 async function fetchPnpm(signal) {
-  if (await hasPnpm()) return;
-  const unfinished = `${pnpmFolder}.unfinished`;
-  await rm(unfinished, { recursive: true, force: true });
-  await mkdir(unfinished, { recursive: true });
-  const flags = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts'];
-  const command = [...npmCommand, 'install', '--prefix', unfinished, ...flags, `pnpm@${pnpmVersion}`];
-  await step(`Fetching pnpm ${pnpmVersion}`, command, { signal, cwd: unfinished });
-  // npm notes there which registry it used.
-  await rm(join(unfinished, 'node_modules/.package-lock.json'), { force: true });
-  await rename(unfinished, pnpmFolder);
+  if (!(await hasPnpm())) await fetchPackage(`pnpm@${pnpmVersion}`, pnpmFolder, signal);
 }
 
 async function install(signal) {
@@ -93,9 +81,7 @@ async function isBuilt() {
 
 async function buildInputs() {
   const sources = await filesBelow(join(root, 'packages'), unbuilt);
-  const settings = ['turbo.json', 'tsconfig.base.json', 'tooling/tsup.base.ts'].map((name) =>
-    join(root, name),
-  );
+  const settings = ['turbo.json', 'tsconfig.base.json', 'tsup.base.ts'].map((name) => join(root, name));
   return fingerprint([...sources, ...settings], await installInputs());
 }
 

@@ -1,8 +1,9 @@
 /**
- * Behind `npm run demo`, `npm test`, `npm run bench` and `npm run chaos`: on a machine with nothing but Node and npm,
+ * Behind `npm run demo`, `npm run example`, `npm test`, `npm run bench` and `npm run chaos`: on a machine with nothing but Node and npm,
  * fetches the pinned pnpm into the checkout, installs, builds, and then becomes what was asked for.
  *
  *   node scripts/run.mjs demo
+ *   node scripts/run.mjs example [name]              on DATABASE_URL, or else on an embedded PostgreSQL
  *   node scripts/run.mjs test [vitest's arguments]
  *   node scripts/run.mjs bench [the benchmark's arguments]
  *   node scripts/run.mjs chaos [the faults' arguments]
@@ -14,10 +15,12 @@ import { pathToFileURL } from 'node:url';
 import { pnpmEntry, requireSupportedNode, root } from './checkout.mjs';
 import { cleanEnvironment } from './environment.mjs';
 import { prepare, providePnpm } from './prepare.mjs';
+import { exampleNames, runExample } from './run-example.mjs';
 import { StepFailed } from './step.mjs';
 
 const modes = {
   demo: becomeDemo,
+  example: startExample,
   test: becomeTestRun,
   bench: becomeBenchmark,
   chaos: becomeChaos,
@@ -28,21 +31,46 @@ async function becomeDemo(args) {
   await becomeTypescript(join(root, 'examples/demo'), 'src/main.ts', args);
 }
 
+async function startExample([name]) {
+  if (!name || !exampleNames().includes(name)) {
+    console.error(`Usage: npm run example <name>, where <name> is one of\n  ${exampleNames().join('\n  ')}`);
+    process.exitCode = 2;
+    return;
+  }
+  const server = process.env.DATABASE_URL ? undefined : await startPostgres();
+  try {
+    process.exitCode = await runExample(name, server && { DATABASE_URL: server.url });
+  } finally {
+    await server?.stop();
+  }
+}
+
+/** The embedded server of the tests, which is TypeScript. */
+async function startPostgres() {
+  await loadTsx(root);
+  const server = await import(pathToFileURL(join(root, 'internal/test-database/src/postgres.ts')).href);
+  return server.startPostgres();
+}
+
 async function becomeBenchmark(args) {
   await becomeTypescript(root, 'bench/src/main.ts', args);
 }
 
 async function becomeChaos(args) {
   // The packages' sources, not what was built of them.
-  process.env.TSX_TSCONFIG_PATH = join(root, 'test/tsconfig.json');
-  await becomeTypescript(root, 'test/chaos/src/main.ts', args);
+  process.env.TSX_TSCONFIG_PATH = join(root, 'chaos/tsconfig.json');
+  await becomeTypescript(root, 'chaos/src/main.ts', args);
 }
 
 async function becomeTypescript(folder, program, args) {
   process.chdir(folder);
-  // What `node --import tsx` does, without a second process.
-  await import(pathToFileURL(createRequire(join(folder, 'package.json')).resolve('tsx')).href);
+  await loadTsx(folder);
   await become(join(folder, program), args);
+}
+
+/** What `node --import tsx` does, without a second process. */
+async function loadTsx(folder) {
+  await import(pathToFileURL(createRequire(join(folder, 'package.json')).resolve('tsx')).href);
 }
 
 async function becomeTestRun(args) {
@@ -69,7 +97,7 @@ async function isReady(mode) {
   try {
     requireSupportedNode();
     if (!Object.hasOwn(modes, mode))
-      throw new Error('Usage: node scripts/run.mjs demo|test|bench|chaos|pnpm [arguments]');
+      throw new Error('Usage: node scripts/run.mjs demo|example|test|bench|chaos|pnpm [arguments]');
     cleanEnvironment();
     await (mode === 'pnpm' ? providePnpm : prepare)(interruption.signal);
     return true;

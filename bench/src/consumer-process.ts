@@ -3,7 +3,7 @@ import type { FromConsumer, Published } from './consumers.js';
 import { monotonicMs } from './subject.js';
 import { loadSubject } from './subjects/one.js';
 
-/** A consumer in a process of its own. The benchmark tells it which, when to start and when to stop. */
+/** A consumer in a separate process. The benchmark selects the subject, and starts and stops it. */
 const FLUSH_MS = 20;
 /** A collection takes some milliseconds, which are not the subject's. */
 const HEAP_MS = 500;

@@ -57,7 +57,7 @@ export class Consumers {
     await Promise.all(this.#members.map((member) => member.close()));
   }
 
-  /** Rejects when one of them ends before it is told to. */
+  /** Rejects if one of them ends before it is asked to. */
   failure(): Promise<never> {
     return Promise.race(this.#members.map(({ failed }) => failed));
   }
@@ -95,7 +95,7 @@ class Member {
         reject(new Error(`a process of ${subject.name} ended with code ${code}`)),
       );
     });
-    // Whoever waits is told; when nobody does, it ended because it was told to.
+    // Rejects if somebody is waiting; otherwise it was asked to end.
     this.failed.catch(() => {});
   }
 

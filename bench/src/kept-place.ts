@@ -1,7 +1,7 @@
 import type { Cells, Trial } from './case.js';
 import type { OpenSubject, Place, Subject } from './subject.js';
 
-/** A place that takes minutes to fill: it is filled once, and kept for all rounds. Each is told which one it is. */
+/** A database that takes minutes to fill: filled once, and kept for all rounds, each of which receives its number. */
 export function inKeptPlace(
   subject: Subject,
   fill: (open: OpenSubject) => Promise<void> | undefined,

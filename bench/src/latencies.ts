@@ -40,7 +40,7 @@ export async function measureLatencies(subject: Subject, place: Place, load: Loa
   }
 }
 
-/** While somebody consumes, and tells `published` of it. */
+/** Runs while a consumer reports to `published`. */
 export async function produceUnder(
   load: Load,
   producer: Pick<OpenSubject, 'transact'>,

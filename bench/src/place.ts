@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { startPostgres } from '@postcommit/tooling/postgres';
+import { startPostgres } from '@internal/test-database/postgres';
 import pg from 'pg';
 import type { Place } from './subject.js';
 

@@ -21,7 +21,7 @@ export interface Plan {
   describe(): string;
 }
 
-/** Which cases and subjects, without having started anything: a word that fits none is told at once. */
+/** Selects cases and subjects before anything is started, so that an unknown word is reported at once. */
 export async function plan(options: Options): Promise<Plan> {
   const among = options.short ? subjects.filter(({ id }) => SHORT.subjects.includes(id)) : subjects;
   const asked = chosen('--subjects', among, options.subjects);

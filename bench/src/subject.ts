@@ -26,7 +26,7 @@ export interface Consumer {
 
 /** Something that is measured. */
 export interface Subject {
-  /** For `--subjects`, and for the processes that are told which one to be. */
+  /** Used by `--subjects`, and to start a process for this subject. */
   readonly id: string;
   /** For the tables. */
   readonly name: string;
@@ -61,7 +61,7 @@ export interface OpenSubject {
    * Gives when COMMIT was sent, by `monotonicMs`.
    */
   transact?(orders: readonly number[]): Promise<number>;
-  /** Claims a thousand rows, then settles them; gives how long the claim alone took. */
+  /** Claims a thousand rows, then settles them. Returns how long the claim alone took. */
   claim?(): Promise<{ readonly ms: number; readonly rows: number }>;
   /** Rows with a failed head for each key, which waits for an hour. */
   poisonHeads?(): Promise<void>;

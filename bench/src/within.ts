@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** What `work` gives, or undefined when so much time has passed; leaves no timer that keeps the process alive. */
+/** Returns the result of `work`, or undefined after the time-out. Leaves no timer that keeps the process alive. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   const done = new AbortController();
   try {

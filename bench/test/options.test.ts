@@ -6,11 +6,11 @@ describe('flags', () => {
     expect(parseOptions([])).toMatchObject({ cases: [], subjects: [], rounds: 3, scale: 1, short: false });
   });
 
-  it('take words separated by commas', () => {
+  it('accept words separated by commas', () => {
     expect(parseOptions(['--case', 'drain, Latency']).cases).toEqual(['drain', 'latency']);
   });
 
-  it('ignore the dashes that pnpm hands on', () => {
+  it('ignore the dashes that pnpm passes on', () => {
     expect(parseOptions(['--', '--rounds', '2']).rounds).toBe(2);
   });
 
@@ -24,7 +24,7 @@ describe('flags', () => {
     [['--bogus'], '--bogus'],
     [['--from', 'file'], '--page'],
     [['--short', '--page'], '--page'],
-  ])('%j is refused, by name', (args, name) => {
+  ])('%j is rejected, by name', (args, name) => {
     expect(() => parseOptions(args)).toThrow(BadOption);
     expect(() => parseOptions(args)).toThrow(name);
   });
@@ -33,7 +33,7 @@ describe('flags', () => {
 describe('a choice', () => {
   const all = [{ id: 'drain' }, { id: 'latency' }];
 
-  it('is everything where nothing was asked for', () => {
+  it('is everything by default', () => {
     expect(chosen('--case', all, [])).toEqual(all);
   });
 
@@ -41,7 +41,7 @@ describe('a choice', () => {
     expect(chosen('--case', all, ['lat'])).toEqual([{ id: 'latency' }]);
   });
 
-  it('names what there is when a word fits nothing', () => {
+  it('names the choices if a word matches nothing', () => {
     expect(() => chosen('--case', all, ['drain', 'nothing'])).toThrow(/nothing.*drain, latency/);
   });
 });

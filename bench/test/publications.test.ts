@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Publications } from '../src/publications.js';
 import { BESIDE } from '../src/subject.js';
 
-it('counts each order once, and the repeats apart', () => {
+it('counts each order once, and duplicates separately', () => {
   const published = new Publications();
   published.add([{ at: 5, orders: [1, 2] }]);
   published.add([{ at: 7, orders: [2, 3] }]);
@@ -10,13 +10,13 @@ it('counts each order once, and the repeats apart', () => {
   expect(published.arrival(2)).toBe(5);
 });
 
-it('does not count what is only in the way', () => {
+it('does not count rows of the backlog', () => {
   const published = new Publications();
   published.add([{ at: 1, orders: [BESIDE, BESIDE + 1] }]);
   expect(published.count).toBe(0);
 });
 
-it('tells when so many orders are there, not so many reports', async () => {
+it('resolves after that many orders, not that many reports', async () => {
   const published = new Publications();
   let isTold = false;
   const told = published.until(2).then(() => {

@@ -53,7 +53,7 @@ describe('a table', () => {
     );
   });
 
-  it('says what was noticed and what was missed', () => {
+  it('has the notes and the missed targets', () => {
     expect(section).toContain('- theirs: stopped after 3 s');
     expect(section).toContain('- MISSED: ours, 1 process is 0.50 of theirs (wanted at least 1.00)');
   });
@@ -64,12 +64,12 @@ describe('a table', () => {
     );
   });
 
-  it('says nothing of a target whose cells were not both measured', () => {
+  it('omits a target whose cells were not both measured', () => {
     expect(result.targets).toHaveLength(1);
   });
 });
 
-it('several runs make one: the cases of all, each from the last that has it', () => {
+it('several runs are merged: the cases of all, each from the latest run that has it', () => {
   const later = {
     ...results,
     minutes: 5,
@@ -104,7 +104,7 @@ describe('the page', () => {
     );
   });
 
-  it('does so even where a line of ours that is apart is ahead of them', () => {
+  it('does so even if a separate line of Postcommit is ahead of them', () => {
     const apart = { name: 'ours, apart', settings: 's', isOurs: true, isLimit: false, isApart: true };
     const fast = { line: 'ours, apart', cells: { '1 process': [900] }, notes: [] };
     const cases = [{ ...result, lines: [...result.lines, fast] }];
@@ -112,7 +112,7 @@ describe('the page', () => {
     expect(found).toContain('- Draining, 1 process: theirs 200; ours 100 rows/s');
   });
 
-  it('without markers is refused', () => {
+  it('without markers is rejected', () => {
     expect(() => pageWith('nothing', measuredPart(results))).toThrow('measured: begin');
   });
 });

@@ -43,7 +43,7 @@ const caseOf = (...trials: Trial[]): Case => ({
 });
 
 describe('rounds', () => {
-  it('take turns, each begins with another line, and each has a new place', async () => {
+  it('take turns, each starting with another line, and each with a new database', async () => {
     const server = new RecordingServer();
     const seen: string[] = [];
     const remember = (line: string) =>
@@ -60,7 +60,7 @@ describe('rounds', () => {
     expect(server.dropped).toHaveLength(4);
   });
 
-  it('share one place where it takes long to prepare, which is prepared once', async () => {
+  it('share one database if it takes long to prepare, and prepare it once', async () => {
     const server = new RecordingServer();
     const prepared: string[] = [];
     const slow = trial(
@@ -75,7 +75,7 @@ describe('rounds', () => {
     expect(server).toMatchObject({ opened: 1, dropped: ['place-1'] });
   });
 
-  it('go on when one fails, which its cell says, and leave no place behind', async () => {
+  it('continue if one fails, which its cell says, and leave no database behind', async () => {
     const server = new RecordingServer();
     const failing = trial('a', async () => {
       throw new Error('lost a row');

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { within } from '../src/within.js';
 
-it('gives what the work gives', async () => {
+it('returns the result of the work', async () => {
   expect(await within(60_000, Promise.resolve(7))).toBe(7);
 });
 
-it('gives nothing when the time is over first', async () => {
+it('returns nothing if the time is over first', async () => {
   expect(await within(1, new Promise(() => {}))).toBeUndefined();
 });
 
-it('fails as the work fails, and leaves no timer', async () => {
+it('fails with the error of the work, and leaves no timer', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   const before = timers();
   await expect(within(60_000, Promise.reject(new Error('lost')))).rejects.toThrow('lost');

@@ -5,9 +5,11 @@ export const home = {
     name: 'Postcommit',
     text: 'The transactional outbox for TypeScript',
     tagline: 'A message is posted if, and only if, the transaction that produced it commits.',
+    image: { src: '/logo.svg', alt: '' },
     actions: [
-      { theme: 'brand', text: 'Ten minutes to the first message', link: '/start/' },
-      { theme: 'alt', text: 'What is promised', link: '/concepts/promises' },
+      { theme: 'brand', text: 'Get started', link: '/start/' },
+      { theme: 'alt', text: 'Promises', link: '/concepts/promises' },
+      { theme: 'alt', text: 'Comparison', link: '/comparison' },
     ],
   },
 } as const;

@@ -1,4 +1,4 @@
-import { packageBuild } from '../../tooling/tsup.base.js';
+import { packageBuild } from '../../tsup.base.js';
 
 export default [
   // Both builds run at once: this one must not wipe away what the other has written.

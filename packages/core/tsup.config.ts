@@ -1,3 +1,3 @@
-import { packageBuild } from '../../tooling/tsup.base.js';
+import { packageBuild, twoEntries } from '../../tsup.base.js';
 
-export default packageBuild();
+export default packageBuild(twoEntries());

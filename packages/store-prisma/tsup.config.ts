@@ -1,3 +1,3 @@
-import { packageBuild } from '../../tooling/tsup.base.js';
+import { packageBuild } from '../../tsup.base.js';
 
 export default packageBuild();

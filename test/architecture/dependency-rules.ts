@@ -1,5 +1,6 @@
 import { isBuiltin } from 'node:module';
 import { posix } from 'node:path';
+import { isInternalEntry } from './shape-rules.js';
 import { importsOf } from './syntax.js';
 import type { Manifest, SourceFile, WorkspacePackage } from './workspace.js';
 
@@ -71,7 +72,8 @@ function problemOfImport(
   if (specifier.startsWith('.')) return problemOfRelativeImport(specifier, file);
   if (isBuiltin(specifier)) return problemOfBuiltin(specifier, folder);
   const name = packageNameOf(specifier);
-  if (name.startsWith('@postcommit/') && specifier !== name) return `${specifier} is an internal of ${name}`;
+  if (name.startsWith('@postcommit/') && specifier !== name && !isInternalEntry(specifier))
+    return `${specifier} is an internal of ${name}`;
   return declared.has(name) ? undefined : `${name} is not declared in package.json`;
 }
 
@@ -87,8 +89,8 @@ function problemOfBuiltin(specifier: string, folder: string): string | undefined
 }
 
 /**
- * The rooms of a package, each with those it may import from. A file in no room may import from all of them, and nothing
- * in a room may import it.
+ * The rooms of a package, each with those it may import from: folders of `src`, and files beside them that stand for a
+ * room of their own. Any other file may import from all of them, and nothing in a room may import it.
  */
 export type Rooms = Readonly<Record<string, readonly string[]>>;
 
@@ -110,6 +112,14 @@ export function unknownRooms(pkg: WorkspacePackage, rooms: Rooms): string[] {
   return [...new Set(folders.map(([, folder = '']) => folder))].filter((folder) => !(folder in rooms));
 }
 
+/** Rooms of the table that the package does not have. */
+export function missingRooms(pkg: WorkspacePackage, rooms: Rooms): string[] {
+  const found = new Set(pkg.sources.map(({ path }) => path.split('/')[1]));
+  return Object.keys(rooms)
+    .filter((room) => !found.has(room))
+    .map((room) => `${pkg.folder}: ${room}`);
+}
+
 /** Files that import each other, directly or through others, types included: each with the way back to itself. */
 export function importCycles(pkg: WorkspacePackage): string[] {
   const imports = new Map(pkg.sources.map((file) => [file.path, relativeTargets(file)]));
@@ -127,8 +137,8 @@ export function importCycles(pkg: WorkspacePackage): string[] {
 }
 
 function roomOf(path: string, rooms: Rooms): string | undefined {
-  const [, folder = '', ...rest] = path.split('/');
-  return rest.length > 0 && folder in rooms ? folder : undefined;
+  const [, name = ''] = path.split('/');
+  return Object.hasOwn(rooms, name) ? name : undefined;
 }
 
 function relativeTargets(file: SourceFile): string[] {

@@ -1,8 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { statementsThatListNoNames, usesConsole } from './syntax.js';
+import { classesIn, namesListedIn, statementsThatListNoNames, usesConsole } from './syntax.js';
 import type { Manifest, SourceFile, WorkspacePackage } from './workspace.js';
 
-/** One entry per package, ESM and CommonJS, with types for both. */
+/** Both kinds of module, with types for both. */
+function entry(name: string): object {
+  return {
+    import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
+    require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
+  };
+}
+
+/** One entry per package, ESM and CommonJS. */
 export const sharedFields: Manifest = {
   license: 'MIT',
   type: 'module',
@@ -12,17 +20,23 @@ export const sharedFields: Manifest = {
   module: './dist/index.js',
   types: './dist/index.d.ts',
   exports: {
-    '.': {
-      import: { types: './dist/index.d.ts', default: './dist/index.js' },
-      require: { types: './dist/index.d.cts', default: './dist/index.cjs' },
-    },
+    '.': entry('index'),
     './package.json': './package.json',
   },
   publishConfig: { access: 'public' },
 };
 
 /** What a package publishes beside its build. */
-export const extraFiles: Readonly<Record<string, readonly string[]>> = { 'store-prisma': ['outbox.prisma'] };
+export const extraFiles: Readonly<Record<string, readonly string[]>> = {
+  cli: ['bin/outbox.js'],
+  'store-prisma': ['outbox.prisma'],
+};
+
+/**
+ * Entries beside the public one. Only the core has one: every package builds on it, and what its siblings share must
+ * neither be copied nor become a promise to users.
+ */
+const extraEntries: Readonly<Record<string, readonly string[]>> = { core: ['internal'] };
 
 const commandLine = 'cli';
 
@@ -41,8 +55,9 @@ export function originProblems({ folder, manifest }: WorkspacePackage, root: Man
 }
 
 export function manifestProblems({ folder, manifest }: WorkspacePackage): string[] {
-  const problems = Object.keys(sharedFields)
-    .filter((field) => !isDeepStrictEqual(manifest[field], sharedFields[field]))
+  const expected = fieldsOf(folder);
+  const problems = Object.keys(expected)
+    .filter((field) => !isDeepStrictEqual(manifest[field], expected[field]))
     .map((field) => `"${field}" differs from the shape that all packages share`);
   if (manifest.name !== `@postcommit/${folder}`) problems.push(`its name is ${manifest.name}`);
   if (!isDeepStrictEqual(manifest.files, ['dist', ...(extraFiles[folder] ?? [])]))
@@ -59,10 +74,38 @@ export function versionProblems(packages: readonly WorkspacePackage[]): string[]
   return versions.size > 1 ? packages.map(({ folder, manifest }) => `${folder} is ${manifest.version}`) : [];
 }
 
-export function indexProblems({ folder, sources }: WorkspacePackage): string[] {
-  const index = sources.find(({ path }) => path === 'src/index.ts');
-  if (!index) return [`${folder} has no src/index.ts`];
-  return statementsThatListNoNames(index).map((statement) => `${folder}/src/index.ts: ${statement}`);
+/** Every entry lists its names by hand, and no name stands in two of them. */
+export function entryProblems({ folder, sources }: WorkspacePackage): string[] {
+  const paths = ['index', ...(extraEntries[folder] ?? [])].map((name) => `src/${name}.ts`);
+  const entries = paths.map((path) => sources.find((file) => file.path === path));
+  const missing = paths.filter((_, at) => !entries[at]).map((path) => `${folder} has no ${path}`);
+  const found = entries.filter((file) => file !== undefined);
+  const odd = found.flatMap((file) =>
+    statementsThatListNoNames(file).map((statement) => `${folder}/${file.path}: ${statement}`),
+  );
+  const names = found.flatMap(namesListedIn);
+  const twice = names.filter((name, at) => names.indexOf(name) !== at);
+  return [...missing, ...odd, ...twice.map((name) => `${folder} exports ${name} twice`)];
+}
+
+/** Whether siblings may import this: an entry of its own, for the packages of this repository. */
+export function isInternalEntry(specifier: string): boolean {
+  return Object.entries(extraEntries).some(([folder, names]) =>
+    names.some((name) => specifier === `@postcommit/${folder}/${name}`),
+  );
+}
+
+function fieldsOf(folder: string): Manifest {
+  const { './package.json': itself, ...rest } = sharedFields.exports as Record<string, unknown>;
+  const names = extraEntries[folder] ?? [];
+  const extra = names.map((name) => [`./${name}`, entry(name)]);
+  // TypeScript with `moduleResolution: node10` does not read `exports`.
+  const older = names.map((name) => [name, [`./dist/${name}.d.ts`]]);
+  return {
+    ...sharedFields,
+    exports: { ...rest, ...Object.fromEntries(extra), './package.json': itself },
+    typesVersions: names.length > 0 ? { '*': Object.fromEntries(older) } : undefined,
+  };
 }
 
 export function consoleProblems({ folder, sources }: WorkspacePackage): string[] {
@@ -73,4 +116,16 @@ export function consoleProblems({ folder, sources }: WorkspacePackage): string[]
 export function unfinishedWork({ folder, sources, tests }: WorkspacePackage): string[] {
   const isUnfinished = ({ text }: SourceFile): boolean => /\b(TO(?:DO)|FIX(?:ME))\b/.test(text);
   return [...sources, ...tests].filter(isUnfinished).map(({ path }) => `${folder}/${path}`);
+}
+
+/** A class with more fields and methods hides a second one. */
+export const MOST_MEMBERS = 20;
+
+/** The classes of a package that are larger, by name. */
+export function largeClasses({ sources }: WorkspacePackage): string[] {
+  return sources.flatMap((file) =>
+    classesIn(file)
+      .filter(({ members }) => members > MOST_MEMBERS)
+      .map(({ name }) => name),
+  );
 }

@@ -29,6 +29,29 @@ export function statementsThatListNoNames(file: SourceFile): string[] {
   return tree.statements.filter((statement) => !listsNames(statement)).map((node) => node.getText(tree));
 }
 
+/** The names that an entry lists. */
+export function namesListedIn(file: SourceFile): string[] {
+  return parse(file)
+    .statements.filter(ts.isExportDeclaration)
+    .flatMap(({ exportClause }) =>
+      exportClause && ts.isNamedExports(exportClause) ? [...exportClause.elements] : [],
+    )
+    .map(({ name }) => name.text);
+}
+
+/** The classes of a file, with how many fields and methods each has. */
+export function classesIn(file: SourceFile): Array<{ readonly name: string; readonly members: number }> {
+  const found: Array<{ name: string; members: number }> = [];
+  walk(parse(file), (node) => {
+    if (!ts.isClassDeclaration(node)) return;
+    const members = node.members.filter(
+      (member) => !ts.isConstructorDeclaration(member) && !ts.isClassStaticBlockDeclaration(member),
+    );
+    found.push({ name: node.name?.text ?? 'a class without a name', members: members.length });
+  });
+  return found;
+}
+
 function listsNames(statement: ts.Statement): boolean {
   if (!ts.isExportDeclaration(statement) || !statement.moduleSpecifier) return false;
   const clause = statement.exportClause;

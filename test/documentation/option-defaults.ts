@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { DEFAULT_SCHEDULE_RETRY } from '@postcommit/scheduled-messages';
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { resolveConfig } from '../../packages/core/src/dispatch/outbox-config.js';
 import { resolveWorkerConfig } from '../../packages/core/src/worker/worker-config.js';
 import { resolveOptions } from '../../packages/nestjs/src/resolve-options.js';
 import { resolveOnNoListener } from '../../packages/publisher-events/src/outbox-events-publisher.js';
 import { resolveRetention } from '../../packages/retention/src/retention.js';
+import { DEFAULT_SCHEDULE_RETRY } from '../../packages/scheduled-messages/src/schedule-retry.js';
 import { resolveScheduleRetention } from '../../packages/scheduled-messages/src/schedule-sweep.js';
 import { DISPATCH_JOB_DEFAULTS } from '../../packages/scheduler/src/outbox-dispatch-job.js';
 import { timezoneOf } from '../../packages/scheduler/src/schedule.js';

@@ -16,9 +16,9 @@ const prismaClient = "export * from '../../../../../packages/store-prisma/test/g
 /** What the reader's migration makes, or `prisma db push`. */
 export const ORDERS = 'create table if not exists orders (id text primary key, status text not null)';
 
-export function mainOf(page: Page): string {
-  const block = blocksOf(page).find(({ code }) => code.startsWith(`// ${PAGES[page]}\n`));
-  if (!block) throw new Error(`${page} shows no ${PAGES[page]}`);
+export function mainOf(page: Page, file: string = PAGES[page]): string {
+  const block = blocksOf(page).find(({ code }) => code.startsWith(`// ${file}\n`));
+  if (!block) throw new Error(`${page} shows no ${file}`);
   return block.code;
 }
 

@@ -29,7 +29,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** What stands in backticks in a cell: `` `stats` `` gives `stats`. */
+/** Returns the text in backticks of a cell: `stats` for `` `stats` ``. */
 export function codeIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }

@@ -36,7 +36,7 @@ export function readFixtures(names: readonly string[]): Fixture[] {
 let programs = 0;
 
 /**
- * Compiles the fixtures together and gives what is wrong, one line each: every error that is not announced, and
+ * Compiles the fixtures together and returns the problems, one line each: every error that is not announced, and
  * every announced one that did not come. `// @ts-expect-error: <text>` announces an error on the next line whose
  * message contains the text, which is more than the compiler asks: an error for another reason proves nothing.
  */

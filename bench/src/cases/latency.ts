@@ -28,7 +28,7 @@ const P95 = 'p95';
 const P99 = 'p99';
 const COLUMNS = [P50, P95, P99];
 
-/** Those that only poll in a tight loop of ours are left out: that would say nothing of them. */
+/** Leaves out libraries that only poll in the benchmark's own tight loop: that would not measure them. */
 const LINES = [
   postcommitPg,
   postcommitTypeorm,
@@ -88,7 +88,7 @@ function cellsOf({ ms, sent }: Latencies): Cells {
   return { [P50]: percentile(ms, 0.5), [P95]: percentile(ms, 0.95), [P99]: percentile(ms, 0.99) };
 }
 
-/** The worker is told by the store that it shares with the producer. */
+/** The worker shares its store with the producer, which wakes it directly. */
 function sameProcess({ subjects }: Setting, load: Load): Trial[] {
   if (!subjects.includes(postcommitSameProcess)) return [];
   const run = async (place: Place): Promise<Cells> => {

@@ -57,7 +57,7 @@ export function steadyCase(setting: Setting): Case {
   };
 }
 
-/** Each session reports when it ends; the consumers' have been told to. */
+/** Each session reports when it ends. The consumers have been asked to end. */
 async function deadTuplesOf(subject: Subject, { pool }: Place): Promise<number | string> {
   if (subject === bullmq) return 'in Redis';
   await setTimeout(1_500);

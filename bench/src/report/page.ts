@@ -43,7 +43,7 @@ function settingsTable({ subjects }: Results): string {
   );
 }
 
-/** Where somebody else is ahead of the best of ours: a reader should not have to look for it. */
+/** Lists where another library is ahead of Postcommit's best, so that readers don't have to search for it. */
 function aheadList({ cases, subjects }: Results): string {
   const ours = new Set(subjects.filter(({ isOurs, isApart }) => isOurs && !isApart).map(({ name }) => name));
   const others = new Set(

@@ -56,7 +56,7 @@ function barsOf(one: CaseResult, column: string, ours: ReadonlySet<string>): Bar
 }
 
 function panel(top: number, title: string, bars: readonly Bar[]): string {
-  // Beyond four times the longest of ours a bar says nothing but "much": it is cut, and its figure stands beside it.
+  // A bar longer than four times Postcommit's longest is cut; its figure is beside it.
   const most = Math.max(...bars.map(({ high }) => high));
   const own = bars.filter(({ isOurs }) => isOurs).map(({ high }) => high);
   const end = own.length === 0 ? most : Math.min(most, 4 * Math.max(...own));

@@ -12,7 +12,7 @@ const absent = async (): Promise<string | undefined> =>
 
 const cannot = {
   keys: 'groups are not in its free edition',
-  claim: 'its claim is not to be had alone',
+  claim: 'its claim cannot be timed alone',
   poisonHeads: 'has no keys',
   seedDispatched: 'removes what is done',
   seedLater: 'not tried',

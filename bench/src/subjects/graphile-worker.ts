@@ -26,7 +26,7 @@ interface Tasks {
 }
 
 const cannot = {
-  claim: 'its claim is not to be had alone',
+  claim: 'its claim cannot be timed alone',
   poisonHeads: 'not tried',
   seedDispatched: 'deletes what is done',
   seedLater: 'not tried',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { openMysqlDatabase, usableMysql } from '@internal/test-database/mysql-database';
 import { OutboxDispatcher } from '@postcommit/core';
 import {
   mysql,
@@ -9,7 +10,6 @@ import {
   TableName,
 } from '@postcommit/store-sql';
 import { TypeormOutboxStore, typeormDatabase } from '@postcommit/store-typeorm';
-import { openMysqlDatabase, usableMysql } from '@postcommit/tooling/mysql-database';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { DataSource, type EntityManager } from 'typeorm';
 import { BATCH_SIZE, monotonicMs, type OpenSubject, payload, type Subject } from '../subject.js';
@@ -23,7 +23,7 @@ export interface MariadbSubject extends Subject {
 }
 
 export interface OpenMariadb extends Pick<OpenSubject, 'seed' | 'left' | 'transact' | 'close'> {
-  /** Publishes all that is there, one batch after another; gives how many. */
+  /** Publishes all rows, batch by batch. Returns how many. */
   dispatchAll(): Promise<number>;
 }
 

@@ -189,7 +189,7 @@ async function openWith(place: Place, { boss, insert }: Started, consume: Consum
   };
 }
 
-/** A worker whose batch was full is told not to wait for its next poll. */
+/** After a full batch, a worker is notified so that it does not wait for its next poll. */
 function workWith(polling: Polling): Consume {
   return async (boss, report) => {
     for (let index = 0; index < WORKERS; index++) {

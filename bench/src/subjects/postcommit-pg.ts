@@ -67,7 +67,7 @@ export const postcommitSameProcess: Subject = {
   id: 'store-pg-same-process',
   name: 'postcommit, store-pg, same process',
   settings:
-    'as store-pg, with the producer in the process of the worker: it is told of new rows without NOTIFY',
+    'as store-pg, with the producer in the process of the worker: it learns of new rows without NOTIFY',
   isOurs: true,
   isApart: true,
   prepare: createOutbox,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type DuePlace, postgres, type SqlStatement, TableName } from '@postcommit/store-sql';
+import { postgres, type SqlStatement, TableName } from '@postcommit/store-sql';
 import type pg from 'pg';
+import type { DuePlace } from '../../../packages/store-sql/src/dialect.js';
 import {
   BATCH_SIZE,
   type Consumer,

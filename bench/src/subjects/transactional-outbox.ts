@@ -19,7 +19,7 @@ const logger = getDisabledLogger();
 const FUNCTION = 'next_outbox_messages';
 
 const cannot = {
-  claim: 'its claim is not to be had alone',
+  claim: 'its claim cannot be timed alone',
   keys: 'not tried',
   poisonHeads: 'not tried',
   seedLater: 'not tried',

@@ -5,7 +5,7 @@ import type { OrderChange } from './producers.js';
 
 const LATENCY_MS = 5;
 
-/** The world outside, played by two tables: it can be down, refuses one topic until it is mended, and never forgets. */
+/** The world outside, played by two tables: it can be down, refuses one topic until it is fixed, and never forgets. */
 export class Broker {
   readonly #pool: pg.Pool;
 
@@ -18,7 +18,7 @@ export class Broker {
   }
 
   /** From now on it understands the topic that it refused. */
-  async mend(): Promise<void> {
+  async accept(): Promise<void> {
     await this.#pool.query('update broker set refused_topic = null');
   }
 

@@ -16,7 +16,7 @@ export type DispatcherReport =
     };
 
 export interface DispatcherListener {
-  report(told: DispatcherReport): void;
+  report(message: DispatcherReport): void;
   /** It ended, and nobody had asked it to. */
   crashed(error: Error): void;
 }
@@ -36,7 +36,7 @@ export class DispatcherProcess {
       env: { ...process.env, DEMO_DATABASE_URL: databaseUrl },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    this.#child.on('message', (told) => listener.report(told as DispatcherReport));
+    this.#child.on('message', (message) => listener.report(message as DispatcherReport));
     this.#child.once('exit', (code, signal) => {
       if (!this.#isEnding)
         listener.crashed(new Error(`dispatcher ${name} ended by itself: ${signal ?? `exit code ${code}`}`));

@@ -25,7 +25,7 @@ const app = composeModules([
   OutboxPgModule.forRoot({ pool, claimTimeoutMs: CLAIM_TIMEOUT_MS }),
 ]);
 
-const report = (told: DispatcherReport): void => void process.send?.(told);
+const report = (message: DispatcherReport): void => void process.send?.(message);
 const events = app.get(DispatchEvents);
 events.on('failed', ({ row, error, delayMs }) =>
   report({ kind: 'failed', topic: row.topic, attempt: row.attempts, error, delayMs }),

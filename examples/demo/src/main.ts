@@ -3,7 +3,7 @@
  * message turns out to be poison: what arrives is what committed. The closing table is read from the database; the
  * exit code is 1 if a promise did not hold. DEMO_PACE=0.2 shortens the pauses that are made for the eye.
  */
-import { openDatabase } from '@postcommit/tooling/database';
+import { openDatabase } from '@internal/test-database/database';
 import { Interruption } from './interruption.js';
 import { wrap } from './layout.js';
 import { paint } from './paint.js';

@@ -1,6 +1,6 @@
 export type Tone = 'plain' | 'bold' | 'dim' | 'good' | 'bad' | 'warning';
 
-const CODES: Readonly<Record<Tone, string>> = {
+export const CODES: Readonly<Record<Tone, string>> = {
   plain: '',
   bold: '1',
   dim: '2',
@@ -9,8 +9,8 @@ const CODES: Readonly<Record<Tone, string>> = {
   warning: '33',
 };
 
-/** Colour only where the terminal has it; NO_COLOR and TERM=dumb are part of what Node asks. */
-const hasColors = process.stdout.isTTY && process.stdout.hasColors();
+/** Colour only where the terminal has it; Node honours NO_COLOR and TERM=dumb. A pipe has it on request. */
+const hasColors = process.stdout.isTTY ? process.stdout.hasColors() : process.env.FORCE_COLOR === '1';
 
 export function paint(tone: Tone, text: string): string {
   return hasColors && tone !== 'plain' ? `\u001b[${CODES[tone]}m${text}\u001b[0m` : text;

@@ -93,8 +93,9 @@ class LogScreen implements Screen {
     this.#stdout = stdout;
   }
 
-  say(text: string): void {
-    this.print([`${secondsSince(this.#startedAt).padStart(TIME_WIDTH - 2)}  ${text}`]);
+  say(text: string, tone: Tone = 'plain'): void {
+    const time = secondsSince(this.#startedAt).padStart(TIME_WIDTH - 2);
+    this.print([`${paint('dim', time)}  ${paint(tone, text)}`]);
   }
 
   show(counters: Counters): void {

@@ -28,8 +28,8 @@ export class Stage {
   readonly store: PgOutboxStore;
   readonly broker: Broker;
   readonly producers: Producers;
-  /** What a dispatcher tells about a publish that failed and will be tried again. */
-  onFailedTry: (told: Extract<DispatcherReport, { kind: 'failed' }>) => void = () => {};
+  /** What a dispatcher reports about a publish that failed and will be tried again. */
+  onFailedTry: (tried: Extract<DispatcherReport, { kind: 'failed' }>) => void = () => {};
   #failedTries = 0;
   readonly #databaseUrl: string;
   readonly #pace: number;
@@ -52,10 +52,10 @@ export class Stage {
   async startDispatcher(name: string): Promise<DispatcherProcess> {
     let isReady = false;
     const dispatcher = new DispatcherProcess(name, this.#databaseUrl, {
-      report: (told) => {
-        if (told.kind === 'ready') isReady = true;
+      report: (message) => {
+        if (message.kind === 'ready') isReady = true;
         else this.#failedTries += 1;
-        if (told.kind === 'failed') this.onFailedTry(told);
+        if (message.kind === 'failed') this.onFailedTry(message);
       },
       crashed: (error) => this.fail(error),
     });

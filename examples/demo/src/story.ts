@@ -36,7 +36,7 @@ async function placeOrders(stage: Stage): Promise<[DispatcherProcess, Dispatcher
 
 async function breakBroker(stage: Stage): Promise<void> {
   await stage.broker.setDown(true);
-  stage.screen.say('The broker goes down: publishes fail and are tried again, ever later.', 'warning');
+  stage.screen.say('The broker goes down: publishes fail and are retried, with growing waits.', 'warning');
   await stage.pause(3_000);
   await stage.until(async () => (await stage.counters()).failedTries > 0);
   const { pending } = await stage.counters();
@@ -71,7 +71,7 @@ async function isFrozenAtWork(stage: Stage, a: DispatcherProcess): Promise<boole
   return false;
 }
 
-/** Gives the id of a message that is dead in the end. */
+/** Returns the id of a message that ends dead. */
 async function poison(stage: Stage): Promise<string> {
   stage.screen.say(`Now a message that the broker refuses. It may be tried ${POISON_TRIES} times.`);
   stage.onFailedTry = ({ topic, attempt, error, delayMs }) => {
@@ -94,10 +94,10 @@ async function poison(stage: Stage): Promise<string> {
 }
 
 async function replay(stage: Stage, id: string): Promise<void> {
-  await stage.broker.mend();
+  await stage.broker.accept();
   await noteReplay(stage.pool, id);
   await stage.store.requeue(id);
-  stage.screen.say(`The broker is mended, and the message replayed by hand: store.requeue('${id}')`);
+  stage.screen.say(`The broker is fixed, and the message replayed by hand: store.requeue('${id}')`);
   await stage.until(() => areDispatched(stage.pool, [id]));
   stage.screen.say('It is delivered.', 'good');
   await stage.pause(1_000);

@@ -1,4 +1,4 @@
-import { PgOutboxStore } from '@postcommit/store-pg';
+import { inTransaction, PgOutboxStore } from '@postcommit/store-pg';
 import { inject, injectable } from 'inversify';
 import { Pool } from 'pg';
 
@@ -11,17 +11,9 @@ export class OrderService {
   ) {}
 
   async place(id: string): Promise<void> {
-    const client = await this.pool.connect();
-    try {
-      await client.query('begin');
-      await client.query('insert into orders values ($1)', [id]);
-      await this.outbox.enqueueWith(client, { topic: 'order.placed', key: id, payload: { id } });
-      await client.query('commit');
-    } catch (error) {
-      await client.query('rollback');
-      throw error;
-    } finally {
-      client.release();
-    }
+    await inTransaction(this.pool, async (tx) => {
+      await tx.query('insert into inversify_orders values ($1)', [id]);
+      await this.outbox.enqueueWith(tx, { topic: 'order.placed', key: id, payload: { id } });
+    });
   }
 }

@@ -1,67 +1,53 @@
 /** A message that is delivered twice credits its points once. The guide on idempotency shows the middle part. */
 import assert from 'node:assert/strict';
-import {
-  composeModules,
-  DispatchEvents,
-  OutboxModule,
-  type OutboxRow,
-  OutboxSchema,
-  OutboxStore,
-  ProcessedMessages,
-} from '@postcommit/core';
-import { OutboxPgModule } from '@postcommit/store-pg';
-import { openDatabase } from '@postcommit/tooling/database';
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { createOutbox, type OutboxRow, ProcessedMessages } from '@postcommit/core';
+import { inTransaction, pgStore } from '@postcommit/store-pg';
 import pg from 'pg';
 
-const database = await openDatabase();
-const pool = new pg.Pool({ connectionString: database.url });
-let deliveries = 0;
+const { DATABASE_URL } = process.env;
+assert.ok(DATABASE_URL, 'Set DATABASE_URL, e.g. to postgres://postgres:postgres@localhost:5432/postgres');
 
-/** A broker whose answer gets lost once, after the consumer has done its work. */
+const pool = new pg.Pool({ connectionString: DATABASE_URL });
+const answered = new EventEmitter();
+
+/** A broker whose answer to the first try gets lost, after the consumer has done its work. */
 async function deliver(row: OutboxRow): Promise<void> {
-  deliveries += 1;
-  console.log(`delivery ${deliveries} of ${row.topic}`);
+  console.log(`try ${row.attempts + 1} to deliver ${row.topic}`);
   await creditPoints(row);
-  if (deliveries === 1) throw new Error('the connection broke before the answer came');
+  if (row.attempts === 0) throw new Error('the connection broke before the answer came');
+  answered.emit(row.id);
 }
 
-const app = composeModules([OutboxModule.forRoot({ publisher: deliver }), OutboxPgModule.forRoot({ pool })]);
-await app.get(OutboxSchema).ensure();
-await pool.query('create table points (customer text primary key, total int not null)');
-await pool.query("insert into points values ('ada', 0)");
+const outbox = createOutbox({ store: pgStore(pool), publisher: deliver });
+await outbox.migrate();
+await pool.query('create table if not exists points (customer text primary key, total int not null)');
+const customer = randomUUID();
+await pool.query('insert into points values ($1, 0)', [customer]);
 
 // #region guide
-const processed = app.get(ProcessedMessages);
+const processed = outbox.app.get(ProcessedMessages);
 
 async function creditPoints(message: OutboxRow): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    await processed.processOnce(client, 'points', message.id, async () => {
-      await client.query("update points set total = total + 10 where customer = 'ada'");
+  await inTransaction(pool, async (tx) => {
+    await processed.processOnce(tx, 'points', message.id, async () => {
+      await tx.query('update points set total = total + 10 where customer = $1', [message.key]);
     });
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }
 // #endregion
 
-await app.get(OutboxStore).enqueue({ topic: 'order.paid', payload: { customer: 'ada' } });
-const dispatched = new Promise<void>((resolve) => {
-  app.get(DispatchEvents).on('batch', (batch) => batch.dispatched > 0 && resolve());
-});
-await app.start();
-await dispatched;
-await app.stop();
+const [id = ''] = await outbox.enqueue({ topic: 'order.paid', key: customer, payload: {} });
+const delivered = once(answered, id);
+await outbox.start();
+const signal = await outbox.runUntilSignal({ until: delivered });
 
-const { rows } = await pool.query('select total from points');
+const [message] = await outbox.store.peek({ id, state: 'dispatched' }, 1);
+const { rows } = await pool.query('select total from points where customer = $1', [customer]);
 await pool.end();
-await database.close();
+if (signal) process.exit(); // interrupted: nothing to check
 
-assert.equal(deliveries, 2);
+assert.equal(message?.attempts, 1); // failed ones
 assert.deepEqual(rows, [{ total: 10 }]);
-console.log(`Delivered ${deliveries} times, credited once: ${rows[0]?.total} points.`);
+console.log(`Delivered twice, credited once: ${rows[0]?.total} points.`);

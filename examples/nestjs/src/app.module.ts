@@ -1,7 +1,7 @@
 import { Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { OutboxSchema } from '@postcommit/core';
 import { OutboxModule } from '@postcommit/nestjs';
-import { OutboxTypeormModule } from '@postcommit/store-typeorm';
+import { typeormStore } from '@postcommit/store-typeorm';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { OrderConfirmation } from './order-confirmation.js';
 import { OrdersController } from './orders.controller.js';
@@ -28,7 +28,7 @@ class DatabaseModule {}
     OutboxModule.forRootAsync({
       inject: [DataSource],
       useFactory: (dataSource: DataSource) => ({
-        store: OutboxTypeormModule.forRoot({ dataSource }),
+        store: typeormStore(dataSource),
         polling: { interval: 200 },
         retry: { maxRetries: 3, initialDelay: 100 },
       }),

@@ -6,7 +6,7 @@ import { OrderCreated } from './order-created.event.js';
 
 @Injectable()
 export class OrderConfirmation {
-  readonly #done = new EventEmitter();
+  readonly #confirmed = new EventEmitter();
 
   constructor(@Inject(DataSource) private readonly dataSource: DataSource) {}
 
@@ -15,11 +15,11 @@ export class OrderConfirmation {
   async confirm({ orderId }: OrderCreated, { attempt }: OutboxEventContext): Promise<void> {
     console.log(`try ${attempt} to confirm ${orderId}`);
     if (attempt === 1) throw new Error('mail server busy');
-    await this.dataSource.query(`update orders set status = 'confirmed' where id = $1`, [orderId]);
-    this.#done.emit('confirmed');
+    await this.dataSource.query(`update nest_orders set status = 'confirmed' where id = $1`, [orderId]);
+    this.#confirmed.emit(orderId);
   }
 
-  async nextConfirmed(): Promise<void> {
-    await once(this.#done, 'confirmed');
+  async confirmed(orderId: string): Promise<void> {
+    await once(this.#confirmed, orderId);
   }
 }

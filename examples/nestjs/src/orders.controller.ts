@@ -14,7 +14,7 @@ export class OrdersController {
   @Post(':id')
   async create(@Param('id') id: string): Promise<void> {
     await this.dataSource.transaction(async (em) => {
-      await em.query(`insert into orders values ($1, 'created')`, [id]);
+      await em.query(`insert into nest_orders values ($1, 'created')`, [id]);
       await this.outbox.emit(em, new OrderCreated(id), { key: id });
       if (id.startsWith('bad')) throw new HttpException('out of stock', 409);
     });

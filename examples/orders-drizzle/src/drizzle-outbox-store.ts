@@ -1,10 +1,20 @@
-import { notATransaction } from '@postcommit/core';
+import {
+  contributeFactory,
+  EnqueuePipeline,
+  Lifecycles,
+  notATransaction,
+  OutboxStore,
+  provideFactory,
+  type StoreModule,
+} from '@postcommit/core';
 import {
   runWork,
   type SqlExecutor,
   SqlOutboxStore,
   type SqlOutboxStoreOptions,
   type SqlStatement,
+  sqlCapabilities,
+  wakeupLifecycle,
 } from '@postcommit/store-sql';
 import { is, type SQL, sql } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
@@ -44,4 +54,24 @@ function toSql({ text, values }: SqlStatement): SQL {
   return sql.join(
     parts.map((part, place) => (place % 2 === 0 ? sql.raw(part) : sql.param(values[Number(part) - 1]))),
   );
+}
+
+/** The module that `createOutbox` and `composeModules` take. */
+export function drizzleStore(db: NodePgDatabase): StoreModule<DrizzleTransaction> {
+  const database = { executor: drizzleExecutor(db), table: {} };
+  return {
+    name: 'DrizzleOutboxStoreModule',
+    store: DrizzleOutboxStore,
+    provides: [
+      provideFactory(
+        DrizzleOutboxStore,
+        [EnqueuePipeline],
+        (pipeline) => new DrizzleOutboxStore(db, { pipeline }),
+      ),
+      { provide: OutboxStore, useExisting: DrizzleOutboxStore },
+      // The tables, job locks and processed messages.
+      ...sqlCapabilities((token, make) => provideFactory(token, [], () => make(database))),
+    ],
+    contributes: [contributeFactory(Lifecycles, [DrizzleOutboxStore], wakeupLifecycle)],
+  };
 }

@@ -1,51 +1,52 @@
 /** An order and its message are written in one transaction of a plain pg client: both are there, or neither. */
 import assert from 'node:assert/strict';
-import { composeModules, DispatchEvents, OutboxModule, OutboxSchema } from '@postcommit/core';
-import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
-import { openDatabase } from '@postcommit/tooling/database';
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { createOutbox } from '@postcommit/core';
+import { inTransaction, pgStore } from '@postcommit/store-pg';
 import pg from 'pg';
-import { inTransaction } from './in-transaction.js';
 
-const database = await openDatabase();
-const pool = new pg.Pool({ connectionString: database.url });
-await pool.query('create table orders (id text primary key, total int not null)');
-const published: unknown[] = [];
+const { DATABASE_URL } = process.env;
+assert.ok(DATABASE_URL, 'Set DATABASE_URL, e.g. to postgres://postgres:postgres@localhost:5432/postgres');
 
-// #region guide
-const app = composeModules([
-  OutboxModule.forRoot({
-    publisher: async (row) => {
-      console.log(`published ${row.topic} ${JSON.stringify(row.payload)}`);
-      published.push(row.payload);
-    },
-  }),
-  OutboxPgModule.forRoot({ pool }),
-]);
-await app.get(OutboxSchema).ensure(); // creates the table, or brings it up to date
+const pool = new pg.Pool({ connectionString: DATABASE_URL });
+const published = new EventEmitter();
+
+const outbox = createOutbox({
+  store: pgStore(pool),
+  // Your broker, webhook or mailer. A promise that resolves means delivered.
+  publisher: async ({ topic, key = '', payload }) => {
+    console.log('published', topic, payload);
+    published.emit(key);
+  },
+});
+await outbox.migrate(); // creates or upgrades the outbox tables
+await pool.query('create table if not exists orders (id text primary key, total int not null)');
 
 async function placeOrder(id: string, total: number): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    await client.query('insert into orders values ($1, $2)', [id, total]);
-    await app.get(PgOutboxStore).enqueueWith(client, { topic: 'order.placed', key: id, payload: { id } });
-    if (total > 100) throw new Error(`${id}: card declined`);
+  await inTransaction(pool, async (tx) => {
+    await tx.query('insert into orders values ($1, $2)', [id, total]);
+    await outbox.enqueueWith(tx, { topic: 'order.placed', key: id, payload: { id, total } });
+    if (total > 100) throw new Error('card declined');
   });
 }
-// #endregion
 
-await placeOrder('order-1', 30);
-await assert.rejects(placeOrder('order-2', 500), /card declined/);
+const [placed, declined] = [randomUUID(), randomUUID()];
+await placeOrder(placed, 30);
+await assert.rejects(placeOrder(declined, 500), /card declined/);
 
-const firstBatch = new Promise((resolve) => app.get(DispatchEvents).on('batch', resolve));
-await app.start();
-await firstBatch;
-await app.stop();
+const announced = once(published, placed);
+await outbox.start();
+// Yours runs until SIGTERM or Ctrl-C. This one also ends when its message was published.
+const signal = await outbox.runUntilSignal({ until: announced });
 
-const { rows: orders } = await pool.query('select id from orders');
-const counts = await app.get(PgOutboxStore).count();
+const { rows: orders } = await pool.query('select id from orders where id in ($1, $2)', [placed, declined]);
+const messages = await outbox.store.peek({ state: 'dispatched', key: placed }, 10);
+const phantoms = await outbox.store.peek({ key: declined }, 10);
 await pool.end();
-await database.close();
+if (signal) process.exit(); // interrupted: nothing to check
 
-assert.deepEqual(orders, [{ id: 'order-1' }]);
-assert.deepEqual(published, [{ id: 'order-1' }]);
-assert.deepEqual(counts, { pending: 0, dispatched: 1, dead: 0, total: 1 });
+assert.deepEqual(orders, [{ id: placed }]);
+assert.equal(messages.length, 1);
+assert.deepEqual(phantoms, []);
 console.log('The placed order was announced; the declined one left neither an order nor a message.');

@@ -1,60 +1,57 @@
-/** An order is paid and announced in one transaction; one that rolls back is not. The README shows the middle part. */
+/** An order is paid and announced in one transaction of the entity manager; one that rolls back is not announced. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { composeModules, OutboxModule, OutboxSchema } from '@postcommit/core';
-import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
-import { openDatabase } from '@postcommit/tooling/database';
+import { createOutbox } from '@postcommit/core';
+import { typeormStore } from '@postcommit/store-typeorm';
 import { DataSource } from 'typeorm';
 import { broker } from './broker.js';
 import { Order } from './order.js';
 
-const database = await openDatabase();
-const dataSource = await new DataSource({
+const { DATABASE_URL } = process.env;
+assert.ok(DATABASE_URL, 'Set DATABASE_URL, e.g. to postgres://postgres:postgres@localhost:5432/postgres');
+
+const dataSource = new DataSource({
   type: 'postgres',
-  url: database.url,
+  url: DATABASE_URL,
   entities: [Order],
-  synchronize: true,
-}).initialize();
-const id = 'order-7';
-await dataSource.getRepository(Order).insert({ id, status: 'new' });
-const firstMessage = once(broker, 'sent');
-
-// #region readme
-const app = composeModules([
-  OutboxModule.forRoot({
-    publisher: (row) => broker.send(row.topic, row.payload, { messageId: row.id }),
-    maxAttempts: 10,
-    backoff: { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000, jitter: 'full' },
-  }),
-  OutboxTypeormModule.forRoot({ dataSource }),
-]);
-await app.get(OutboxSchema).ensure();
-
-await dataSource.transaction(async (em) => {
-  await em.update(Order, { id }, { status: 'paid' });
-  await app.get(TypeormOutboxStore).enqueueWith(em, { topic: 'order.paid', key: id, payload: { id } });
+  synchronize: true, // creates the table of the orders; it leaves the outbox tables alone
 });
+await dataSource.initialize();
 
-await app.start(); // from here on, a worker publishes what was committed
-// #endregion
-
-const rolledBack = dataSource.transaction(async (em) => {
-  await app.get(TypeormOutboxStore).enqueueWith(em, { topic: 'order.paid', payload: { id: 'phantom' } });
-  throw new Error('card declined');
+const outbox = createOutbox({
+  store: typeormStore(dataSource),
+  publisher: (row) => broker.send(row.topic, row.payload, { messageId: row.id }),
+  maxAttempts: 10,
+  backoff: { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000, jitter: 'full' },
 });
-await assert.rejects(rolledBack, /card declined/);
-await firstMessage;
-await app.stop();
+await outbox.migrate(); // creates or upgrades the outbox tables
 
-const order = await dataSource.getRepository(Order).findOneByOrFail({ id });
-const counts = await app.get(TypeormOutboxStore).count();
+async function pay(id: string, isDeclined: boolean): Promise<string | undefined> {
+  return dataSource.transaction(async (em) => {
+    await em.insert(Order, { id, status: 'paid' });
+    const [messageId] = await outbox.enqueueWith(em, { topic: 'order.paid', key: id, payload: { id } });
+    if (isDeclined) throw new Error('card declined');
+    return messageId;
+  });
+}
+
+const [paid, declined] = [randomUUID(), randomUUID()];
+const messageId = await pay(paid, false);
+await assert.rejects(pay(declined, true), /card declined/);
+
+const sent = once(broker, String(messageId));
+await outbox.start(); // from here on, a worker publishes what was committed
+// Yours runs until SIGTERM or Ctrl-C. This one also ends when its message was sent.
+const signal = await outbox.runUntilSignal({ until: sent });
+
+const orders = await dataSource.getRepository(Order).findBy([{ id: paid }, { id: declined }]);
+const messages = await outbox.store.peek({ state: 'dispatched', key: paid }, 10);
+const phantoms = await outbox.store.peek({ key: declined }, 10);
 await dataSource.destroy();
-await database.close();
+if (signal) process.exit(); // interrupted: nothing to check
 
-assert.equal(order.status, 'paid');
-assert.deepEqual(
-  broker.sent.map(({ topic, payload }) => ({ topic, payload })),
-  [{ topic: 'order.paid', payload: { id } }],
-);
-assert.deepEqual(counts, { pending: 0, dispatched: 1, dead: 0, total: 1 });
-console.log('The paid order was announced once; the one that rolled back was not.');
+assert.deepEqual(orders, [{ id: paid, status: 'paid' }]);
+assert.equal(messages.length, 1);
+assert.deepEqual(phantoms, []);
+console.log('The paid order was announced; the one that rolled back left neither an order nor a message.');

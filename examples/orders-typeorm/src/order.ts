@@ -7,6 +7,6 @@ export interface OrderRow {
 
 export const Order: EntitySchema<OrderRow> = new EntitySchema<OrderRow>({
   name: 'Order',
-  tableName: 'orders',
+  tableName: 'typeorm_orders',
   columns: { id: { type: String, primary: true }, status: { type: String } },
 });

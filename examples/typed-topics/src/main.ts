@@ -1,55 +1,61 @@
 /** One schema gives a topic its type for the compiler and its check at run time, for old rows as well. */
 import assert from 'node:assert/strict';
-import {
-  composeModules,
-  OutboxDispatcher,
-  OutboxModule,
-  type OutboxRow,
-  OutboxSchema,
-  OutboxStore,
-} from '@postcommit/core';
-import { OutboxPgModule } from '@postcommit/store-pg';
-import { openDatabase } from '@postcommit/tooling/database';
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { createOutbox } from '@postcommit/core';
+import { pgStore } from '@postcommit/store-pg';
 import pg from 'pg';
 import { topics } from './topics.js';
 
-const database = await openDatabase();
-const pool = new pg.Pool({ connectionString: database.url });
-const ledger: string[] = [];
+const { DATABASE_URL } = process.env;
+assert.ok(DATABASE_URL, 'Set DATABASE_URL, e.g. to postgres://postgres:postgres@localhost:5432/postgres');
 
-/** `row.topic` tells the compiler which payload it is. */
-async function publish(row: OutboxRow): Promise<void> {
-  const isPaid = row.topic === 'order.paid';
-  const line = isPaid ? `paid ${row.payload.cents / 100}` : `cancelled: ${row.payload.reason}`;
-  console.log(`${row.payload.orderId} ${line}`);
-  ledger.push(line);
-}
+const pool = new pg.Pool({ connectionString: DATABASE_URL });
+const ledger = new Map<string, string>();
+const ended = new EventEmitter();
 
-const app = composeModules([
-  OutboxModule.forRoot({ publisher: publish, topics }),
-  OutboxPgModule.forRoot({ pool }),
+const outbox = createOutbox({
+  store: pgStore(pool),
+  topics,
+  // `row.topic` tells the compiler which payload it is.
+  publisher: async (row) => {
+    const isPaid = row.topic === 'order.paid';
+    const line = isPaid ? `paid ${row.payload.cents / 100}` : `cancelled: ${row.payload.reason}`;
+    console.log(`${row.payload.orderId} ${line}`);
+    ledger.set(row.id, line);
+    ended.emit(row.id);
+  },
+  onDead: ({ row }) => ended.emit(row.id),
+});
+await outbox.migrate();
+
+const [paid = '', cancelled = ''] = await outbox.enqueue([
+  { topic: 'order.paid', payload: { orderId: 'order-7', cents: 1250 } },
+  { topic: 'order.cancelled', payload: { orderId: 'order-8', reason: 'stock' } },
 ]);
-await app.get(OutboxSchema).ensure();
-const store = app.get(OutboxStore);
-
-await store.enqueue({ topic: 'order.paid', payload: { orderId: 'order-7', cents: 1250 } });
-await store.enqueue({ topic: 'order.cancelled', payload: { orderId: 'order-8', reason: 'stock' } });
 await assert.rejects(
   // @ts-expect-error: this does not compile. What gets past the compiler is refused before it is stored.
-  store.enqueue({ topic: 'order.paid', payload: { orderId: 'order-7', cents: '12.50' } }),
+  outbox.enqueue({ topic: 'order.paid', payload: { orderId: 'order-7', cents: '12.50' } }),
   { code: 'SCHEMA_MISMATCH', message: /cents/ },
 );
 // Stored by last year's release, when amounts were in euros.
-await pool.query(`
-  insert into outbox (id, topic, payload) values ('old', 'order.paid', '{"orderId": "order-1", "euros": 12}')`);
+const old = randomUUID();
+await pool.query(
+  `insert into outbox (id, topic, payload) values ($1, 'order.paid', '{"orderId": "order-1", "euros": 12}')`,
+  [old],
+);
 
-await app.get(OutboxDispatcher).dispatchPending();
-const [dead] = await store.peek({ state: 'dead' }, 10);
+const all = Promise.all([paid, cancelled, old].map((id) => once(ended, id)));
+await outbox.start();
+const signal = await outbox.runUntilSignal({ until: all });
+
+const [dead] = await outbox.store.peek({ id: old }, 1);
 await pool.end();
-await database.close();
+if (signal) process.exit(); // interrupted: nothing to check
 
-console.log(`${dead?.id} is dead: ${dead?.deadReason}, ${dead?.lastError}`);
-assert.deepEqual(ledger, ['paid 12.5', 'cancelled: stock']);
-assert.equal(dead?.id, 'old');
-assert.equal(dead.deadReason, 'undecodable');
+console.log(`the old row is dead: ${dead?.deadReason}, ${dead?.lastError}`);
+assert.equal(ledger.get(paid), 'paid 12.5');
+assert.equal(ledger.get(cancelled), 'cancelled: stock');
+assert.equal(ledger.has(old), false);
+assert.equal(dead?.deadReason, 'undecodable');
 console.log('What the schema does not know is refused at enqueue, and not published if it is there already.');

@@ -5,9 +5,3 @@ export const topics = {
   'order.paid': z.object({ orderId: z.string().min(1), cents: z.int().positive() }),
   'order.cancelled': z.object({ orderId: z.string().min(1), reason: z.enum(['customer', 'stock']) }),
 };
-
-type Topics = { [Topic in keyof typeof topics]: z.infer<(typeof topics)[Topic]> };
-
-declare module '@postcommit/core' {
-  interface OutboxTopics extends Topics {}
-}

@@ -1,4 +1,5 @@
-import { errorText, isOutboxError, maskSecrets } from '@postcommit/core';
+import { isOutboxError } from '@postcommit/core';
+import { errorText, maskSecrets } from '@postcommit/core/internal';
 import { printable } from './printable.js';
 
 const MAX_CAUSES = 5;

@@ -14,6 +14,8 @@ export class DispatchLoop {
   #lastFetched = 0;
   #fetchedWithoutProgress = 0;
   #isStuck = false;
+  /** Of the last batch with rows: the destinations of all of them were away. */
+  #lastWasUnavailable = false;
 
   constructor(dispatcher: OutboxDispatcher, store: OutboxStore, limit?: number) {
     this.#dispatcher = dispatcher;
@@ -30,10 +32,16 @@ export class DispatchLoop {
     return this.#isStuck;
   }
 
+  /** Whether it ended with rows of a destination that is away. */
+  get endedUnavailable(): boolean {
+    return this.#lastWasUnavailable;
+  }
+
   async next(): Promise<void> {
     const batch = await this.#dispatcher.dispatchPending(this.#limit);
     this.#total = sum(this.#total, batch);
     this.#lastFetched = batch.fetched;
+    if (batch.fetched > 0) this.#lastWasUnavailable = batch.unavailable === batch.fetched;
     this.#fetchedWithoutProgress =
       batch.dispatched + batch.dead > 0 ? 0 : this.#fetchedWithoutProgress + batch.fetched;
   }
@@ -58,11 +66,13 @@ export class DispatchLoop {
 }
 
 function sum(a: DispatchSummary, b: DispatchSummary): DispatchSummary {
+  const unavailable = (a.unavailable ?? 0) + (b.unavailable ?? 0);
   return {
     fetched: a.fetched + b.fetched,
     dispatched: a.dispatched + b.dispatched,
     failed: a.failed + b.failed,
     dead: a.dead + b.dead,
     fenced: a.fenced + b.fenced,
+    ...(unavailable > 0 && { unavailable }),
   };
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { assertKnownOptions, type OptionNames } from '@postcommit/core';
+import type { OutboxApp } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import { CommandError, ExitCode } from './command-error.js';
 import type { OutboxCliConfig } from './outbox-cli-config.js';
 
@@ -8,8 +9,18 @@ const CONFIG_NAMES: OptionNames<OutboxCliConfig> = { modules: true, preferences:
 
 const FILES = ['outbox.config.ts', 'outbox.config.js', 'outbox.config.mjs'];
 
+/** What a config file exports: a configuration, or the outbox that the application made with `createOutbox`. */
+export type LoadedConfig = OutboxCliConfig | ExportedOutbox;
+
+/** The part of an outbox that is used. */
+interface ExportedOutbox {
+  readonly app: OutboxApp;
+  /** The file has no place to say what to close. The process ends without. */
+  readonly close?: undefined;
+}
+
 /** Loads the named config file, or the one in the folder. Returns undefined if there is none. */
-export async function loadConfig(folder: string, named?: string): Promise<OutboxCliConfig | undefined> {
+export async function loadConfig(folder: string, named?: string): Promise<LoadedConfig | undefined> {
   const file = named ?? FILES.find((name) => existsSync(join(folder, name)));
   if (file === undefined) return undefined;
   const path = resolve(folder, file);
@@ -28,12 +39,19 @@ async function evaluate(path: string, file: string): Promise<unknown> {
   }
 }
 
-function asConfig(exported: unknown, file: string): OutboxCliConfig {
+function asConfig(exported: unknown, file: string): LoadedConfig {
+  if (isOutbox(exported)) return { app: exported.app };
   const config = exported as Partial<OutboxCliConfig> | null | undefined;
   if (!Array.isArray(config?.modules))
     throw new CommandError(
-      `${file} has no modules: write export default defineConfig({ modules: [OutboxModule.forRoot({ publisher }), …] })`,
+      `${file} exports no outbox: write export default createOutbox({ store, publisher }), or export default defineConfig({ modules })`,
     );
   assertKnownOptions(file, config, CONFIG_NAMES);
   return { ...config, modules: config.modules };
+}
+
+/** By shape: the file may have loaded another copy of the core. */
+function isOutbox(exported: unknown): exported is ExportedOutbox {
+  const { app } = (exported ?? {}) as { readonly app?: Partial<OutboxApp> };
+  return typeof app?.get === 'function' && typeof app.has === 'function';
 }

@@ -1,4 +1,5 @@
-import { Contributions, nameToken, type OutboxApp, type Token } from '@postcommit/core';
+import { Contributions, type OutboxApp, type Token } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 import type { Command, OptionValues } from 'commander';
 import type { CommandHost } from './command-host.js';
 import type { CommandOutput } from './command-output.js';

@@ -1,4 +1,5 @@
-import { assertKnownOptions, type OptionNames, type OutboxApp, OutboxError } from '@postcommit/core';
+import { type OutboxApp, OutboxError } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import type { Command } from 'commander';
 import { ExitCode, exitCodeOf, failureLine, oneLine, stackLines } from './command-error.js';
 import { type CommandHost, processHost } from './command-host.js';
@@ -41,7 +42,17 @@ export function registerOutboxCommands(
   const all = app.get(OutboxCommands).items;
   if (all.length === 0)
     throw new OutboxError('INVALID_CONFIG', 'no commands found; add OutboxCliModule to the modules');
-  for (const command of all.filter(({ requires = [] }) => requires.every((token) => app.has(token))))
+  registerCommands(program, app, all, options);
+}
+
+/** Adds these commands, except for those that need a capability which the application lacks. */
+export function registerCommands(
+  program: Command,
+  app: OutboxApp,
+  commands: readonly OutboxCommand[],
+  options: RegisterOptions,
+): void {
+  for (const command of commands.filter(({ requires = [] }) => requires.every((token) => app.has(token))))
     register(program, app, command, options);
 }
 

@@ -1,4 +1,5 @@
-import { maskSecrets, type OutboxRow, stateOf } from '@postcommit/core';
+import { type OutboxRow, stateOf } from '@postcommit/core';
+import { maskSecrets } from '@postcommit/core/internal';
 import { jsonText, printable, quoted, word } from './printable.js';
 import { formatTable } from './table.js';
 

@@ -3,13 +3,13 @@ import { Command } from 'commander';
 import { CommandError, ExitCode } from './command-error.js';
 import { processHost } from './command-host.js';
 import { databaseUrlConfig } from './database-url-config.js';
-import { loadConfig } from './load-config.js';
-import type { OutboxCliConfig } from './outbox-cli-config.js';
-import { COMMANDS, OutboxCliModule } from './outbox-cli-module.js';
+import { type LoadedConfig, loadConfig } from './load-config.js';
+import { COMMANDS } from './outbox-cli-module.js';
+import { type OutboxCommand, OutboxCommands } from './outbox-command.js';
 import {
   describeCommand,
   printErrorsInOneLine,
-  registerOutboxCommands,
+  registerCommands,
   reportFailure,
 } from './register-outbox-commands.js';
 
@@ -20,12 +20,13 @@ const MAX_LINGER_MS = 1_000;
 export async function runOutbox(args: readonly string[], version: string): Promise<void> {
   guardProcess(args);
   const { file, rest } = splitConfigOption(args);
-  let config: OutboxCliConfig | undefined;
+  let config: LoadedConfig | undefined;
   try {
     if (asksForHelp(rest)) await showHelp(rest, version);
     config = await findConfig(file);
     const program = createProgram(version);
-    registerOutboxCommands(program, compose(config), { shortNames: true });
+    const app = appOf(config);
+    registerCommands(program, app, commandsOf(app), { shortNames: true });
     await program.parseAsync(rest, { from: 'user' });
   } catch (error) {
     report(error, args);
@@ -70,13 +71,13 @@ function withConfigOption(command: Command): Command {
   return command.option('--config <path>', 'default: outbox.config.ts, .js or .mjs in this folder');
 }
 
-async function findConfig(file: string | undefined): Promise<OutboxCliConfig> {
+async function findConfig(file: string | undefined): Promise<LoadedConfig> {
   const config = await loadConfig(process.cwd(), file);
   if (config) return config;
   const { DATABASE_URL } = process.env;
   if (DATABASE_URL) return databaseUrlConfig(DATABASE_URL);
   throw new CommandError(
-    'no configuration found: write outbox.config.ts with export default defineConfig({ modules }), or set DATABASE_URL',
+    'no configuration found: write outbox.config.ts with export default createOutbox({ store, publisher }), or set DATABASE_URL',
     ExitCode.usage,
   );
 }
@@ -102,9 +103,16 @@ async function showHelp(args: readonly string[], version: string): Promise<void>
   await program.parseAsync(args, { from: 'user' });
 }
 
-function compose({ modules, preferences = [] }: OutboxCliConfig): OutboxApp {
-  const hasCommands = modules.some(({ name }) => name === OutboxCliModule.name);
-  return composeModules(hasCommands ? modules : [...modules, OutboxCliModule], { preferences });
+function appOf(config: LoadedConfig): OutboxApp {
+  if ('app' in config) return config.app;
+  return composeModules(config.modules, { preferences: config.preferences ?? [] });
+}
+
+/** Those of the modules, and the built-in ones: they are also there without `OutboxCliModule`. */
+function commandsOf(app: OutboxApp): OutboxCommand[] {
+  const { items } = app.get(OutboxCommands);
+  const names = new Set(items.map(({ name }) => name));
+  return [...items, ...COMMANDS.filter(({ name }) => !names.has(name))];
 }
 
 function createProgram(version: string): Command {

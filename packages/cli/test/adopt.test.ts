@@ -19,8 +19,8 @@ beforeEach(async () => {
     insert into outbox (topic, processed) values ('legacy.1', true), ('legacy.2', true)`);
 });
 
-describe('outbox:migrate on a table that is not ours', () => {
-  it('ends with 1 and one line that names both cures', async () => {
+describe('outbox:migrate on a foreign table', () => {
+  it('exits with 1 and one line that names both fixes', async () => {
     const before = await columns();
     expect(await outbox('outbox:migrate')).toEqual({
       code: 1,
@@ -32,7 +32,7 @@ describe('outbox:migrate on a table that is not ours', () => {
     expect(await columns()).toEqual(before);
   });
 
-  it('--adopt alone only prints the plan, where nobody can be asked', async () => {
+  it('--adopt alone only prints the plan if nobody can be asked', async () => {
     const before = await columns();
     const { code, stdout, stderr } = await outbox('outbox:migrate', '--adopt');
     expect({ code, stderr }).toEqual({
@@ -47,7 +47,7 @@ describe('outbox:migrate on a table that is not ours', () => {
     expect(await columns()).toEqual(before);
   });
 
-  it('--adopt --yes adopts it; no row is pending; then it is ours', async () => {
+  it('--adopt --yes adopts it, with no row pending, and it is then an outbox table', async () => {
     const { code, stdout } = await outbox('outbox:migrate', '--adopt', '--yes');
     expect(code).toBe(0);
     expect(stdout).toMatch(/\noutbox:migrate adopted rows=2\n$/);
@@ -69,7 +69,7 @@ describe('outbox:migrate on a table that is not ours', () => {
     expect(JSON.parse(stdout)).toMatchObject({ ...plan, adopted: true });
   });
 
-  it('names what is in the way', async () => {
+  it('names what blocks the adoption', async () => {
     await postgres.query('alter table outbox add column type text not null default 1');
     await postgres.query('alter table outbox alter column type drop default');
     const before = await columns();
@@ -85,7 +85,7 @@ describe('outbox:migrate on a table that is not ours', () => {
     ['y', 1],
     ['no', 1],
     ['', 1],
-  ])('asks on a terminal; the answer %j ends with %i', async (answer, code) => {
+  ])('asks on a terminal; the answer %j exits with %i', async (answer, code) => {
     const before = await columns();
     const ended = await project.runOnTerminal(['outbox:migrate', '--adopt'], {
       env: env(),

@@ -58,7 +58,7 @@ describe('the config file', () => {
     [['--config', 'deep/my.ts', 'outbox:stats', '--json']],
     [['outbox:stats', '--json', '--config=deep/my.ts']],
     [['outbox:stats', '--config', 'deep/my.ts', '--json']],
-  ])('may be named: %j', async (args) => {
+  ])('can be named: %j', async (args) => {
     const files = { 'deep/my.ts': memory(), 'outbox.config.ts': 'throw new Error("not this one")' };
     const { code, stdout } = await project.run(args, { files });
     expect({ code, stdout }).toEqual({
@@ -67,7 +67,7 @@ describe('the config file', () => {
     });
   });
 
-  it('wins over DATABASE_URL', async () => {
+  it('takes precedence over DATABASE_URL', async () => {
     const options = {
       files: { 'outbox.config.ts': memory() },
       env: { DATABASE_URL: 'postgres://127.0.0.1:1/x' },
@@ -83,9 +83,9 @@ describe('the config file', () => {
     ['export default await Promise.reject(new Error("later"));', 'could not be loaded: later'],
     ['import "./missing.js";', 'could not be loaded: '],
     ['export default {{{', 'could not be loaded: '],
-    ['export const config = 1;', 'has no modules: write export default defineConfig('],
-    ['export default { modules: 5 };', 'has no modules: write export default defineConfig('],
-  ])('%s is told in one line', async (source, message) => {
+    ['export const config = 1;', 'exports no outbox: write export default createOutbox('],
+    ['export default { modules: 5 };', 'exports no outbox: write export default createOutbox('],
+  ])('%s is reported in one line', async (source, message) => {
     const { code, stdout, stderr } = await project.run(['stats'], { files: { 'outbox.config.ts': source } });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^outbox: outbox\.config\.ts .+\n$/);
@@ -93,14 +93,14 @@ describe('the config file', () => {
     expect(stderr).not.toContain('secret');
   });
 
-  it('that lacks a store is told by name', async () => {
+  it('that lacks a store is reported by name', async () => {
     const source = `${IMPORTS} export default defineConfig({ modules: [OutboxModule] });`;
     const { code, stderr } = await project.run(['stats'], { files: { 'outbox.config.ts': source } });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^outbox: OutboxStore is not bound: .+\n$/);
   });
 
-  it('may prefer another publisher, and leaves no cache behind', async () => {
+  it('can prefer another publisher, and leaves no cache behind', async () => {
     const source = memory(
       '',
       'preferences: [{ provide: OutboxPublisher, useValue: { publish: async () => {} } }],',
@@ -111,7 +111,7 @@ describe('the config file', () => {
     expect(existsSync(join(project.folder, 'node_modules/.cache'))).toBe(false);
   });
 
-  it('adds commands, has ours once, and none whose capability is not bound', async () => {
+  it('adds commands, includes the built-in ones once, and none whose capability is not bound', async () => {
     const command = `{ name: 'orders:check', description: 'Checks', run: async ({ output }) => output.show({ plain: ['fine'], json: 1 }) }`;
     const modules = `OutboxCliModule, { name: 'Orders', contributes: [{ to: OutboxCommands, useValue: ${command} }] }`;
     const files = {
@@ -148,14 +148,14 @@ describe('the config file', () => {
     ).toEqual([]);
   });
 
-  it('is run for what only looks like a call for help', async () => {
+  it('is run for arguments that only look like a call for help', async () => {
     const { code, stdout } = await project.run(['outbox:list', '--topic', '--help'], {
       files: { 'outbox.config.ts': memory() },
     });
     expect({ code, stdout: stdout.includes('Usage') }).toEqual({ code: 0, stdout: false });
   });
 
-  it('adds nothing to the help that is shown without it: all of our commands', async () => {
+  it('adds nothing to the help without it, which lists all built-in commands', async () => {
     const { stdout } = await project.run(['--help'], { files: { 'outbox.config.ts': memory() } });
     for (const name of ['outbox:stats', 'outbox:dispatch', 'outbox:migrate', 'outbox:schema'])
       expect(stdout).toContain(name);
@@ -180,14 +180,71 @@ describe('the config file', () => {
     ]);
   });
 
-  it('that can not close is told', async () => {
+  it('that fails to close is reported', async () => {
     const files = { 'outbox.config.ts': memory('', "close: () => Promise.reject(new Error('stuck')),") };
     expect(await project.run(['stats'], { files })).toMatchObject({ code: 1, stderr: 'outbox: stuck\n' });
   });
 
-  it('that leaves something open does not keep the process', async () => {
+  it('that leaves something open does not keep the process running', async () => {
     const files = { 'outbox.config.ts': `setInterval(() => {}, 1_000); ${memory()}` };
     expect(await project.run(['outbox:retry', 'x'], { files })).toMatchObject({ code: 1 });
+  });
+});
+
+describe('the config file that exports an outbox', () => {
+  const outbox = (options: string, before = ''): RunOptions => ({
+    env: { TEST_DATABASE: postgres.url },
+    files: {
+      // As an application has it: the config file only exports what its other processes use.
+      'src/outbox.ts': `
+        import { OutboxCommands, OutboxCliModule } from '@postcommit/cli';
+        import { createOutbox, Lifecycles } from '@postcommit/core';
+        import { pgStore } from '@postcommit/store-pg';
+        import pg from 'pg';
+        ${before}
+        const pool = new pg.Pool({ connectionString: process.env.TEST_DATABASE });
+        export const outbox = createOutbox({ store: pgStore(pool), ${options} });`,
+      'outbox.config.ts': "import { outbox } from './src/outbox.js';\nexport default outbox;",
+    },
+  });
+
+  it('has all commands', async () => {
+    await store().enqueue(entries(3));
+    const options = outbox('publisher: async () => {}');
+    expect(await project.run(['dispatch', '--limit', '2'], options)).toEqual({
+      code: 0,
+      stdout: 'outbox:dispatch fetched=2 dispatched=2 failed=0 dead=0\n',
+      stderr: '',
+    });
+    expect(await project.run(['outbox:stats'], options)).toMatchObject({
+      code: 0,
+      stdout: 'outbox:stats pending=1 dispatched=2 dead=0 total=3\n',
+    });
+  });
+
+  it('needs no publisher to inspect, and starts no worker', async () => {
+    await store().enqueue(entries(1));
+    const { code, stdout } = await project.run(['stats'], outbox('worker: false'));
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'outbox:stats pending=1 dispatched=0 dead=0 total=1\n',
+    });
+    expect(await project.run(['dispatch'], outbox('worker: false'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^outbox:dispatch: no publisher/),
+    });
+  });
+
+  it('adds the commands of its modules, and has ours once', async () => {
+    const command = `const check = { name: 'orders:check', description: 'Checks', run: async ({ output }) => output.show({ plain: ['fine'], json: 1 }) };`;
+    const modules = `worker: false, modules: [OutboxCliModule, { name: 'Orders', contributes: [{ to: OutboxCommands, useValue: check }] }]`;
+    expect(await project.run(['orders:check'], outbox(modules, command))).toEqual({
+      code: 0,
+      stdout: 'fine\n',
+      stderr: '',
+    });
+    const { stdout } = await project.run(['stats'], outbox(modules, command));
+    expect(stdout).toContain('outbox:stats pending=');
   });
 });
 
@@ -202,7 +259,7 @@ describe('dispatching', () => {
     expect(await store().count()).toMatchObject({ pending: 0, dispatched: 12 });
   });
 
-  it('publishes as many as asked for, and all of them in a loop', async () => {
+  it('publishes up to the limit, and all rows in a loop', async () => {
     await store().enqueue(entries(130));
     const { stdout } = await project.run(['outbox:dispatch', '--limit', '10', '--json'], onPg(''));
     expect(JSON.parse(stdout)).toEqual({ fetched: 10, dispatched: 10, failed: 0, dead: 0, fenced: 0 });
@@ -215,7 +272,7 @@ describe('dispatching', () => {
     expect(await store().count()).toEqual({ pending: 0, dispatched: 129, dead: 1, total: 130 });
   });
 
-  it('ends a loop over rows that fail for ever', async () => {
+  it('ends a loop over rows that always fail', async () => {
     await store().enqueue(entries(3));
     const { code, stdout, stderr } = await project.run(
       ['dispatch', '--loop'],
@@ -229,7 +286,7 @@ describe('dispatching', () => {
     expect(await store().count()).toMatchObject({ pending: 3 });
   });
 
-  it('ends after the batch in hand for Ctrl-C', async () => {
+  it('ends after the current batch on Ctrl-C', async () => {
     await store().enqueue(entries(6));
     // The first publish ends when the signal has come: the batch is in hand then, for certain.
     const publisher = `if (published === 1) {
@@ -252,7 +309,7 @@ describe('dispatching', () => {
     expect(await store().count()).toMatchObject({ pending: 4, dispatched: 2 });
   });
 
-  it('ends at once for a second Ctrl-C', async () => {
+  it('ends at once on a second Ctrl-C', async () => {
     await store().enqueue(entries(1));
     const publisher = `process.stderr.write('publishing\\n'); await new Promise(() => setInterval(() => {}, 1_000));`;
     const child = await project.start(['dispatch', '--loop'], onPg(publisher));
@@ -286,7 +343,7 @@ describe('with TypeORM', () => {
     },
   });
 
-  it('opens the data source that the config only describes', async () => {
+  it('opens the data source that the config describes', async () => {
     await store().enqueue(entries(2));
     expect(await project.run(['dispatch'], typeorm())).toEqual({
       code: 0,

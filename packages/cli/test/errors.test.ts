@@ -11,7 +11,7 @@ const project = useProject();
 const ONE_LINE = /^(?!.*\n\s+at ).+\n$/;
 const UNREACHABLE = 'postgres://app:s3cr%2Ft@127.0.0.1:1/none?password=s3cr2t';
 
-describe('a mistake in the arguments', () => {
+describe('invalid arguments', () => {
   it.each([
     [['outbox:n\u001b[31mope']],
     [['outbox:stats', '--nope']],
@@ -29,13 +29,13 @@ describe('a mistake in the arguments', () => {
     expect(stderr).not.toContain('\u001b');
   });
 
-  it('is also to ask for nothing, which is answered with help', async () => {
+  it('no arguments print the help', async () => {
     const { code, stdout, stderr } = await project.run([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('outbox:dispatch');
   });
 
-  it('is not to ask for help or for the version', async () => {
+  it('a call for help or the version is not an error', async () => {
     const help = await project.run(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toContain('outbox:stats');
@@ -43,7 +43,7 @@ describe('a mistake in the arguments', () => {
     expect((await project.run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
   });
 
-  it('is to name no outbox', async () => {
+  it('a missing outbox is an error', async () => {
     const { code, stdout, stderr } = await project.run(['outbox:stats']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(
@@ -51,7 +51,7 @@ describe('a mistake in the arguments', () => {
     );
   });
 
-  it.each(['pg', '@postcommit/store-pg'])('is to set DATABASE_URL without %s', async (name) => {
+  it.each(['pg', '@postcommit/store-pg'])('DATABASE_URL without %s is an error', async (name) => {
     const installed = join(project.folder, 'node_modules', name);
     await rename(installed, `${installed}-away`);
     try {
@@ -66,7 +66,7 @@ describe('a mistake in the arguments', () => {
   });
 
   it.each(['mysql', 'mariadb', 'sqlite', 's3'])(
-    'is a DATABASE_URL of %s, before anything connects',
+    'DATABASE_URL of %s is an error, before anything connects',
     async (scheme) => {
       const env = { DATABASE_URL: `${scheme}://app:s3cr@127.0.0.1:1/x` };
       expect(await project.run(['outbox:stats'], { env })).toEqual({
@@ -77,7 +77,7 @@ describe('a mistake in the arguments', () => {
     },
   );
 
-  it('is to dispatch without a publisher', async () => {
+  it('dispatching without a publisher is an error', async () => {
     const { code, stdout, stderr } = await project.run(['outbox:dispatch'], {
       env: { DATABASE_URL: postgres.url },
     });
@@ -86,7 +86,7 @@ describe('a mistake in the arguments', () => {
   });
 });
 
-describe('a database out of reach', () => {
+describe('an unreachable database', () => {
   it.each([[['outbox:stats']], [['outbox:retry', 'a']], [['outbox:migrate']], [['outbox:doctor']]])(
     '%j fails in one line without the password',
     async (args) => {
@@ -99,7 +99,7 @@ describe('a database out of reach', () => {
   );
 
   it.each(['postgres://app:s3cr t@127.0.0.1:1/x', 'postgres://app:s3cr@t:1/[', 'nonsense s3cr'])(
-    'is one that %j names',
+    'is reported for %j',
     async (url) => {
       const { code, stdout, stderr } = await project.run(['stats'], { env: { DATABASE_URL: url } });
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -108,7 +108,7 @@ describe('a database out of reach', () => {
     },
   );
 
-  it('shows where it failed only when asked, and still no password', async () => {
+  it('shows the stack only on request, and never the password', async () => {
     const { code, stderr } = await project.run(['stats', '--verbose'], {
       env: { DATABASE_URL: UNREACHABLE },
     });
@@ -117,7 +117,7 @@ describe('a database out of reach', () => {
     expect(stderr).not.toMatch(/s3cr/);
   });
 
-  it('is also one that does not exist on the server', async () => {
+  it('includes one that does not exist on the server', async () => {
     const url = new URL(postgres.url);
     url.pathname = '/no_such_database';
     const { code, stderr } = await project.run(['stats'], { env: { DATABASE_URL: url.href } });
@@ -126,7 +126,7 @@ describe('a database out of reach', () => {
   });
 });
 
-describe('an error that carries more than its message', () => {
+describe('an error with more than a message', () => {
   const config = (failing: string): Record<string, string> => ({
     'outbox.config.ts': `
       import { defineConfig, OutboxCommands } from '@postcommit/cli';
@@ -156,7 +156,7 @@ describe('an error that carries more than its message', () => {
       'void (async () => fail())(); await new Promise(() => setTimeout(() => {}, 60_000));',
       'outbox',
     ],
-  ])('tells only that when it is thrown %s', async (_where, failing, name) => {
+  ])('prints only the message when it is thrown %s', async (_where, failing, name) => {
     expect(await project.run(['fail'], { files: config(failing) })).toEqual({
       code: 1,
       stdout: '',

@@ -1,9 +1,10 @@
-import { CommandError, ExitCode } from '@postcommit/cli';
-import { OutboxError } from '@postcommit/core';
+import { CommandError } from '@postcommit/cli';
+import { OutboxError, type OutboxRow } from '@postcommit/core';
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf, failureLine, stackLines } from '../src/command-error.js';
+import { ExitCode, exitCodeOf, failureLine, oneLine, stackLines } from '../src/command-error.js';
 import { parseDurationMs, parseLimit, parseTime } from '../src/parse-options.js';
 import { progressLine } from '../src/progress-line.js';
+import { rowJson, rowLine, rowTable } from '../src/row-format.js';
 import { formatTable } from '../src/table.js';
 
 describe('a duration', () => {
@@ -68,7 +69,7 @@ describe('a time', () => {
 });
 
 describe('an error', () => {
-  it('is told by its message and causes only, in one line', () => {
+  it('is printed as its message and causes only, in one line', () => {
     const driverError = Object.assign(new Error('broken\n  pipe\u0007'), {
       query: 'insert secret',
       parameters: ['secret'],
@@ -77,7 +78,13 @@ describe('an error', () => {
     expect(line).toBe('no luck: broken pipe\\u0007');
   });
 
-  it('shows where it and its causes were thrown, masked, without what hangs on them', () => {
+  it('is masked too if it is only a string', () => {
+    expect(oneLine("unknown option\n  '--url=postgres://a:hunter2@db'")).toBe(
+      "unknown option '--url=postgres://***@db'",
+    );
+  });
+
+  it('prints the stacks of itself and its causes, masked, without their properties', () => {
     const cause = Object.assign(new Error('postgres://a:secret@db'), { parameters: ['secret'] });
     const lines = stackLines(new Error('outer', { cause }));
     expect(lines.filter((line) => line.startsWith('Error: '))).toEqual([
@@ -96,8 +103,30 @@ describe('an error', () => {
   });
 });
 
+it.each<[string, (row: OutboxRow) => unknown]>([
+  ['a line', (row) => rowLine(row)],
+  ['JSON', (row) => rowJson(row)],
+  ['a line of a table', (row) => rowTable([row], 400)],
+])('a row as %s shows its error with secrets masked, whoever wrote it', (_, format) => {
+  const at = new Date(0);
+  const lastError = 'connect amqp://app:hunter2@mq, token=hunter2';
+  const row = {
+    id: 'a',
+    topic: 't',
+    payload: 1,
+    createdAt: at,
+    availableAt: at,
+    attempts: 1,
+    retakes: 0,
+    retry: {},
+  };
+  const text = JSON.stringify(format({ ...row, lastError } as OutboxRow));
+  expect(text).toContain('connect amqp://***@mq, token=***');
+  expect(text).not.toContain('hunter2');
+});
+
 describe('a table', () => {
-  it('aligns its columns, leaves out empty ones and gives the last the space that is left', () => {
+  it('aligns its columns, omits empty ones and lets the last one fill the line', () => {
     const rows = [
       ['a', '', 'short'],
       ['longer', '', 'x'.repeat(100)],
@@ -109,7 +138,7 @@ describe('a table', () => {
     ]);
   });
 
-  it('counts characters as a terminal does', () => {
+  it('measures characters as a terminal does', () => {
     const rows = [
       ['東京', 'a'],
       ['e\u0301', 'b'],
@@ -117,7 +146,7 @@ describe('a table', () => {
     expect(formatTable(['id', 'error'], rows, 40)).toEqual(['ID    ERROR', '東京  a', 'e\u0301     b']);
   });
 
-  it('never cuts a character in two', () => {
+  it('never splits a character', () => {
     const [, line = ''] = formatTable(['error'], [['🦊'.repeat(20)]], 20);
     expect(line).toBe(`${'🦊'.repeat(9)}…`);
     expect(line.isWellFormed()).toBe(true);
@@ -127,7 +156,7 @@ describe('a table', () => {
 describe('the progress line', () => {
   const progress = { done: 25, pending: 75, failed: 3, dead: 1 };
 
-  it('shows how much is done', () => {
+  it('shows the progress', () => {
     expect(progressLine(progress, 80)).toBe(
       `[${'#'.repeat(10)}${'-'.repeat(30)}] 25% 25/100 failed=3 dead=1`,
     );
@@ -137,7 +166,7 @@ describe('the progress line', () => {
     expect(progressLine(progress, columns).length).toBeLessThan(columns);
   });
 
-  it('is complete when nothing is left, and when there was nothing', () => {
+  it('is complete if nothing is left, or nothing was there', () => {
     expect(progressLine({ ...progress, pending: 0 }, 80)).toContain('100% 25/25');
     expect(progressLine({ done: 0, pending: 0, failed: 0, dead: 0 }, 80)).toContain('100% 0/0');
   });

@@ -1,4 +1,4 @@
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { expect, it } from 'vitest';
 import { useMysql } from '../../store-sql/test/mysql-fixture.js';
 import { type Ended, type RunOptions, useProject } from './project-fixture.js';
@@ -30,7 +30,7 @@ describeOnMysql('the commands on MariaDB or MySQL', () => {
   const enqueued = (): Promise<Ended> =>
     project.run(['outbox:stats', '--config', 'enqueue.config.ts'], options());
 
-  it('dispatch, list, retry, discard and purge what the table holds', { timeout: 120_000 }, async () => {
+  it('dispatch, list, retry, discard and purge work on its rows', { timeout: 120_000 }, async () => {
     expect(await outbox('outbox:stats')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^outbox:stats: the table `outbox` does not exist: run 'outbox:migrate'/),

@@ -71,7 +71,7 @@ describe('outbox:list', () => {
     );
   });
 
-  it('shows twenty rows, or as many as asked for', async () => {
+  it('shows twenty rows, or up to the limit', async () => {
     await store().enqueue(Array.from({ length: 25 }, () => ({ topic: 'a', payload: 1 })));
     expect((await outbox('outbox:list')).stdout.match(/\n/g)).toHaveLength(20);
     expect((await outbox('outbox:list', '--limit', '3')).stdout.match(/\n/g)).toHaveLength(3);
@@ -98,7 +98,7 @@ describe('outbox:list', () => {
     expect((JSON.parse(stdout) as { id: string }[]).map(({ id }) => id)).toEqual(ids);
   });
 
-  it('prints nothing that a terminal would act on', async () => {
+  it('prints nothing that a terminal would interpret', async () => {
     await postgres.query(
       'insert into outbox (id, topic, key, payload, last_error) values ($1, $2, $3, $4, $5)',
       ['\u001b[2Jid', 'to\u009bpic', 'k\u202eey', '"\u007f"', 'a\nb\u001b]0;x\u0007'],
@@ -133,7 +133,7 @@ describe('outbox:retry', () => {
     expect(await outbox('retry', 'abc123', '--json')).toEqual(succeeds('{"id":"abc123","requeued":true}'));
   });
 
-  it('takes an id that looks like an option after --', async () => {
+  it('accepts an id that looks like an option after --', async () => {
     await dead('no', { id: '-x', topic: 'a', payload: 1 });
     expect(await outbox('outbox:retry', '--', '-x')).toEqual(succeeds('outbox:retry id=-x requeued'));
   });
@@ -146,7 +146,7 @@ describe('outbox:retry', () => {
     });
   });
 
-  it('requeues what matches, after a dry run that changes nothing', async () => {
+  it('requeues matching rows, after a dry run that changes nothing', async () => {
     await dead(
       'timeout',
       { id: 'a', topic: 'order.paid', payload: 1 },
@@ -171,7 +171,7 @@ describe('outbox:retry', () => {
     });
   });
 
-  it('takes no more than the limit, and dead rows unless a state is named', async () => {
+  it('requeues no more than the limit, and dead rows unless a state is named', async () => {
     await dead('no', ...Array.from({ length: 5 }, () => ({ topic: 'order.paid', payload: 1 })));
     await dispatched({ id: 'sent', topic: 'order.paid', payload: 1 });
     const filter = ['--topic', 'order.paid', '--limit', '3'];
@@ -187,7 +187,7 @@ describe('outbox:retry', () => {
 });
 
 describe('outbox:cancel', () => {
-  it('cancels a row, and says whether a worker may still publish it', async () => {
+  it('cancels a row, and reports whether a worker may still publish it', async () => {
     await store().enqueue(['a', 'b'].map((id) => ({ id, topic: 't', payload: 1 })));
     const [held] = await store().fetchPending(1);
     const free = held?.id === 'a' ? 'b' : 'a';
@@ -203,7 +203,7 @@ describe('outbox:cancel', () => {
 });
 
 describe('outbox:discard', () => {
-  it('deletes dead rows by id, and says which were none', async () => {
+  it('deletes dead rows by id, and reports ids that were not dead', async () => {
     await dead('no', { id: 'a', topic: 't', payload: 1 }, { id: 'b', topic: 't', payload: 1 });
     await store().enqueue({ id: 'p', topic: 't', payload: 1 });
     expect(await outbox('outbox:discard', 'a', 'a')).toEqual(succeeds('outbox:discard discarded=1'));
@@ -219,7 +219,7 @@ describe('outbox:discard', () => {
     expect(await store().count()).toMatchObject({ pending: 1, dead: 0 });
   });
 
-  it('deletes what matches, after a dry run that changes nothing', async () => {
+  it('deletes matching rows, after a dry run that changes nothing', async () => {
     await dead('no', { id: 'a', topic: 't', payload: 1 }, { id: 'b', topic: 'u', payload: 1 });
     await store().enqueue({ id: 'p', topic: 't', payload: 1 });
     expect((await outbox('outbox:discard', '--topic', 't', '--dry-run')).stdout).toMatch(
@@ -232,7 +232,7 @@ describe('outbox:discard', () => {
 });
 
 describe('outbox:purge', () => {
-  it('deletes dispatched rows of an age, or dead ones', async () => {
+  it('deletes dispatched or dead rows by age', async () => {
     await dispatched({ topic: 't', payload: 1 });
     await dead('no', { topic: 't', payload: 1 });
     await shiftTimes(postgres, 8 * DAY_MS);
@@ -256,7 +256,7 @@ describe('outbox:purge', () => {
 describe('the table', () => {
   const drop = 'drop table outbox, outbox_locks, outbox_processed';
 
-  it('is missed by commands, described by the doctor and made by outbox:migrate', async () => {
+  it('is reported as missing by commands and the doctor, and created by outbox:migrate', async () => {
     await postgres.query(drop);
     const stats = await outbox('outbox:stats');
     expect(stats).toMatchObject({ code: 1, stdout: '' });
@@ -278,7 +278,7 @@ describe('the table', () => {
     );
   });
 
-  it('is what outbox:schema prints', async () => {
+  it('matches what outbox:schema prints', async () => {
     const { code, stdout } = await outbox('outbox:schema');
     expect(code).toBe(0);
     await postgres.query(drop);
@@ -286,7 +286,7 @@ describe('the table', () => {
     expect((await outbox('outbox:doctor')).stdout).toContain('problems=0');
   });
 
-  it('is printed without a database', async () => {
+  it('can be printed without a database', async () => {
     const away = await project.run(['outbox:schema'], {
       env: { DATABASE_URL: 'postgres://127.0.0.1:1/none' },
     });
@@ -295,7 +295,7 @@ describe('the table', () => {
 });
 
 describe('outbox:doctor', () => {
-  it('tells how long rows have waited', async () => {
+  it('reports how long rows have waited', async () => {
     await store().enqueue({ topic: 't', payload: 1 });
     await shiftTimes(postgres, DAY_MS);
     const { stdout } = await outbox('outbox:doctor', '--json');
@@ -304,14 +304,14 @@ describe('outbox:doctor', () => {
     expect(oldestPendingAgeMs).toBeGreaterThanOrEqual(DAY_MS);
   });
 
-  it('tells of what only slows it down, and ends well', async () => {
+  it('reports what only slows the outbox down, and exits with 0', async () => {
     await postgres.query('alter table outbox set (fillfactor = 100)');
     const { code, stdout } = await outbox('outbox:doctor');
     expect(code).toBe(0);
     expect(stdout).toMatch(/\ntuning problem="storage settings differ.*" fix="alter table .*;"\n$/);
   });
 
-  it('tells of a transaction that holds back vacuum, with the statement that ends it', async () => {
+  it('reports a transaction that holds back vacuum, with the statement that ends it', async () => {
     const client = await postgres.pool.connect();
     client.on('error', () => {});
     try {

@@ -31,7 +31,7 @@ const firstWords = (stdout: string): string[] =>
     .map((text) => text.split(' ')[0] ?? '');
 
 describe('outbox:cancel', () => {
-  it('cancels a row that nobody holds', async () => {
+  it('cancels an unclaimed row', async () => {
     await enqueue('abc123', 'b');
     expect(await line.run('outbox:cancel', 'abc123')).toEqual({
       code: 0,
@@ -42,7 +42,7 @@ describe('outbox:cancel', () => {
     expect(await store().count()).toMatchObject({ pending: 0, dead: 2 });
   });
 
-  it('says that a row in a batch may still be published', async () => {
+  it('reports that a row in a batch may still be published', async () => {
     await enqueue('a', 'b');
     await store().fetchPending(2);
     expect(await line.run('outbox:cancel', 'a')).toEqual({
@@ -69,7 +69,7 @@ describe('outbox:cancel', () => {
 });
 
 describe('a dry run', () => {
-  it('of a retry shows the rows that it would take, oldest first, and how many match', async () => {
+  it('of a retry lists the rows that it would requeue, oldest first, and counts the matches', async () => {
     await dead('c', 'a', 'd', 'b', 'e');
     await enqueue('x');
     await store().cancel('x');
@@ -90,7 +90,7 @@ describe('a dry run', () => {
     expect(requeued.map(({ id }) => id).sort(), 'it takes those').toEqual(['a', 'c', 'd']);
   });
 
-  it('of a retry leaves cancelled rows out, unless they are asked for', async () => {
+  it('of a retry omits cancelled rows unless they are requested', async () => {
     await enqueue('a');
     await store().cancel('a');
     expect((await line.run('outbox:retry', '--topic', 'order.paid', '--dry-run')).stdout).toBe(
@@ -100,7 +100,7 @@ describe('a dry run', () => {
     expect(firstWords(asked.stdout)).toEqual(['a', 'outbox:retry']);
   });
 
-  it('of a discard shows the rows that it would delete, and how many match', async () => {
+  it('of a discard lists the rows that it would delete, and counts the matches', async () => {
     await dead('a', 'b', 'c');
     const dry = ['outbox:discard', '--error', '502', '--limit', '2', '--dry-run'];
     const { stdout } = await line.run(...dry);
@@ -149,7 +149,7 @@ describe('outbox:retry with a new policy', () => {
     expect(await retryOf('b')).toEqual(policy);
   });
 
-  it('keeps the parts that are not named', async () => {
+  it('keeps the parts that are not passed', async () => {
     await store().enqueue({
       id: 'a',
       topic: 't',

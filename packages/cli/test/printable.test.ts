@@ -1,8 +1,8 @@
-import { jsonText, printable, quoted, word } from '@postcommit/cli';
 import type { OutboxRow } from '@postcommit/core';
 import { seededRandom } from '@postcommit/store-memory';
 import { describe, expect, it } from 'vitest';
 import { failureLine } from '../src/command-error.js';
+import { jsonText, printable, quoted, word } from '../src/printable.js';
 import { rowJson, rowLine, rowTable } from '../src/row-format.js';
 import { hostile, unseen } from './hostile-text.js';
 
@@ -13,11 +13,11 @@ function forManyTexts(check: (text: string, seed: number) => void): void {
 }
 
 describe('printable', () => {
-  it('leaves no character that a terminal acts on or a reader can not see', () => {
+  it('leaves no character that a terminal interprets or a reader can’t see', () => {
     forManyTexts((text, seed) => expect(printable(text), `seed ${seed}`).not.toMatch(unseen));
   });
 
-  it('changes nothing when it is repeated', () => {
+  it('is idempotent', () => {
     forManyTexts((text) => expect(printable(printable(text))).toBe(printable(text)));
   });
 
@@ -37,7 +37,7 @@ describe('printable', () => {
 });
 
 describe('quoted and jsonText', () => {
-  it('can be read back as JSON, and show nothing unseen', () => {
+  it('can be parsed as JSON, and hide nothing', () => {
     forManyTexts((text) => {
       expect(JSON.parse(quoted(text))).toBe(text);
       expect(JSON.parse(jsonText({ [text]: [text] }))).toEqual({ [text]: [text] });
@@ -45,7 +45,7 @@ describe('quoted and jsonText', () => {
     });
   });
 
-  it('print what has no JSON as null', () => {
+  it('print values without JSON as null', () => {
     expect(jsonText(undefined)).toBe('null');
   });
 });
@@ -63,7 +63,7 @@ describe('word', () => {
     expect(word(text)).toBe(printed);
   });
 
-  it('is one word, or between quotation marks', () => {
+  it('is one word, or quoted', () => {
     forManyTexts((text) => expect(word(text)).toMatch(/^([^\s"]+|".*")$/u));
   });
 });
@@ -83,7 +83,7 @@ describe('a row with any content', () => {
     retry: {},
   });
 
-  it('is printed in one line, and in one line and one for its payload of a table', () => {
+  it('is printed in one line, or in a table in one line plus one for its payload', () => {
     forManyTexts((text) => {
       expect(rowLine(rowOf(text), { payload: true })).not.toMatch(unseen);
       const table = rowTable([rowOf(text)], 80, { payload: true });
@@ -92,7 +92,7 @@ describe('a row with any content', () => {
     });
   });
 
-  it('is printed as JSON that can be read back', () => {
+  it('is printed as JSON that can be parsed', () => {
     forManyTexts((text) => {
       const json = jsonText(rowJson(rowOf(text), { payload: true }));
       expect(json).not.toMatch(unseen);
@@ -101,7 +101,7 @@ describe('a row with any content', () => {
   });
 });
 
-it('the line of an error is one line, whatever the error says', () => {
+it('an error is printed in one line, whatever its message', () => {
   forManyTexts((text) => {
     expect(failureLine(new Error(text, { cause: text }))).not.toMatch(unseen);
   });

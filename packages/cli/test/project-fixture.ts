@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import * as pty from '@lydell/node-pty';
 import { build } from 'tsup';
 import { afterAll, beforeAll, vi } from 'vitest';
+import { twoEntries } from '../../../tsup.base.js';
 
 const packages = fileURLToPath(new URL('../..', import.meta.url));
 /** Built from source as they are published, so that a config file imports them as a user's does. */
@@ -141,7 +142,8 @@ async function buildPackage(name: string, target: string): Promise<void> {
     silent: true,
   } as const;
   const external = [...shared.external, 'commander', 'jiti', 'pg', 'typeorm'];
-  await build({ ...shared, external, entry: [join(source, 'src/index.ts')], format: ['esm', 'cjs'] });
+  const entries = name === 'core' ? twoEntries(source) : { entry: [join(source, 'src/index.ts')] };
+  await build({ ...shared, ...entries, dts: false, external, format: ['esm', 'cjs'] });
   if (name === 'cli')
     await build({ ...shared, external, entry: [join(source, 'src/bin.ts')], format: ['esm'] });
   await copyFile(join(source, 'package.json'), join(target, 'package.json'));

@@ -7,6 +7,8 @@ import {
   OutboxModule,
   OutboxSchema,
   PermanentError,
+  routePublisher,
+  UnavailableError,
 } from '@postcommit/core';
 import { OutboxMemoryModule } from '@postcommit/store-memory';
 import { Command } from 'commander';
@@ -20,7 +22,7 @@ function contributing(command: Partial<OutboxCommand>): Module {
   return { name: 'OrdersModule', contributes: [{ to: OutboxCommands, useValue: whole }] };
 }
 
-describe('in an application’s own program', () => {
+describe('in the application’s own program', () => {
   it('dispatches one batch', async () => {
     const line = new CommandLine();
     await line.store.enqueue(Array.from({ length: 12 }, () => entry));
@@ -40,7 +42,7 @@ describe('in an application’s own program', () => {
     );
   });
 
-  it('loops until a row that always fails is dead, where attempts are limited', async () => {
+  it('loops until a row that always fails is dead, if attempts are limited', async () => {
     const line = new CommandLine([], {
       outbox: { publisher: () => Promise.reject(new Error('down')), maxAttempts: 10 },
     });
@@ -51,7 +53,7 @@ describe('in an application’s own program', () => {
     });
   });
 
-  it('does not loop for ever over rows that always fail, and reaches those behind them', async () => {
+  it('does not loop forever over rows that always fail, and reaches the rows behind them', async () => {
     const publisher = async ({ topic }: { topic: string }): Promise<void> => {
       if (topic === 'broken') throw new Error('down');
     };
@@ -72,7 +74,49 @@ describe('in an application’s own program', () => {
     expect(await line.store.count()).toMatchObject({ pending: 430, dispatched: 10 });
   });
 
-  it('refuses to dispatch without a publisher, and does the rest', async () => {
+  it('counts the rows of a destination that is away, and a loop ends with exit code 1', async () => {
+    const publisher = async ({ topic }: { topic: string }): Promise<void> => {
+      if (topic === 'away') throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    };
+    const routed = routePublisher({ away: publisher, '*': async () => {} });
+    const line = new CommandLine([], { outbox: { publisher: routed } });
+    await line.store.enqueue([...Array.from({ length: 60 }, () => ({ ...entry, topic: 'away' })), entry]);
+    const { code, stdout, stderr } = await line.run('outbox:dispatch', '--loop');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "outbox:dispatch: gave up: only rows of destinations that are away are left: 'away'\n",
+    });
+    expect(stdout).toBe('outbox:dispatch fetched=51 dispatched=1 failed=0 dead=0 unavailable=50\n');
+  });
+
+  it('shows rows of a destination that is away as JSON and in a table, without failing', async () => {
+    const publisher = (): Promise<void> => Promise.reject(new UnavailableError('maintenance'));
+    for (const format of ['--json', undefined]) {
+      const line = new CommandLine([], { outbox: { publisher }, isTTY: format === undefined });
+      await line.store.enqueue([entry, entry]);
+      const { code, stdout } = await line.run('outbox:dispatch', ...(format ? [format] : []));
+      expect(code).toBe(0);
+      if (format)
+        expect(JSON.parse(stdout)).toEqual({
+          ...{ fetched: 2, dispatched: 0, failed: 0, dead: 0, fenced: 0 },
+          unavailable: 2,
+        });
+      else expect(stdout).toMatch(/FETCHED +DISPATCHED +FAILED +DEAD +UNAVAILABLE\n2 +0 +0 +0 +2\n/);
+    }
+  });
+
+  it('ends a loop with exit code 1 before it is certain that the only destination is away', async () => {
+    const publisher = (): Promise<void> => Promise.reject(new UnavailableError('maintenance'));
+    const line = new CommandLine([], { outbox: { publisher } });
+    await line.store.enqueue(entry);
+    expect(await line.run('outbox:dispatch', '--loop')).toEqual({
+      code: 1,
+      stdout: 'outbox:dispatch fetched=1 dispatched=0 failed=0 dead=0 unavailable=1\n',
+      stderr: 'outbox:dispatch: gave up: only rows of destinations that are away are left\n',
+    });
+  });
+
+  it('rejects dispatching without a publisher, and runs other commands', async () => {
     const line = new CommandLine([], { outbox: {} });
     const { code, stdout, stderr } = await line.run('outbox:dispatch');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -80,7 +124,7 @@ describe('in an application’s own program', () => {
     expect(await line.run('outbox:stats')).toMatchObject({ code: 0 });
   });
 
-  it('tells of claims that were lost', async () => {
+  it('reports lost claims', async () => {
     const line: CommandLine = new CommandLine([], {
       outbox: { publisher: async ({ id }) => void (await line.store.requeue(id)) },
     });
@@ -98,7 +142,7 @@ describe('in an application’s own program', () => {
     expect(process.listenerCount('SIGINT')).toBe(before);
   });
 
-  it('ends for SIGTERM after the batch in hand', async () => {
+  it('ends on SIGTERM after the current batch', async () => {
     const publisher = async (): Promise<void> => void process.emit('SIGTERM', 'SIGTERM');
     const line = new CommandLine([], { outbox: { batchSize: 1, publisher } });
     await line.store.enqueue([entry, entry, entry]);
@@ -143,18 +187,18 @@ describe('in an application’s own program', () => {
     expect((await line.run('orders:check', '7', '--dry-run', '--json')).stdout).toBe('{"dryRun":true}\n');
   });
 
-  it('wants commands to register', () => {
+  it('rejects a registration without commands', () => {
     const app = composeModules([OutboxModule, OutboxMemoryModule]);
     expect(() => registerOutboxCommands(new Command(), app)).toThrow('add OutboxCliModule');
   });
 
-  it('keeps short names to itself', async () => {
+  it('does not conflict with short names', async () => {
     expect(await new CommandLine().run('stats')).toMatchObject({ code: 2 });
     expect(await new CommandLine([], { shortNames: true }).run('stats')).toMatchObject({ code: 0 });
   });
 });
 
-describe('a mistake in the arguments', () => {
+describe('invalid arguments', () => {
   it.each([
     [['outbox:stats', '--nope']],
     [['outbox:stats', 'excess']],
@@ -209,7 +253,7 @@ describe('resources', () => {
       lifecycle(log, 'b', { phase: 'resource' }),
     );
 
-  it('are open while a command runs; nothing else is started', async () => {
+  it('are open while a command runs, and nothing else is started', async () => {
     const log: string[] = [];
     const run = async (): Promise<void> => void log.push('runs');
     await new CommandLine([logging(log), contributing({ run })]).run('orders:check');
@@ -222,14 +266,14 @@ describe('resources', () => {
     expect({ code, log }).toEqual({ code: 1, log: ['a starts', 'b starts', 'b stops', 'a stops'] });
   });
 
-  it('stay as they are for an application that started them, and for a command that needs none', async () => {
+  it('are not touched if the application started them, or the command needs none', async () => {
     const log: string[] = [];
     await new CommandLine([logging(log)], { managesResources: false }).run('outbox:stats');
     await new CommandLine([logging(log), contributing({ needsResources: false })]).run('orders:check');
     expect(log).toEqual([]);
   });
 
-  it('that can not be opened or closed are told, and the others closed', async () => {
+  it('that can’t be opened or closed are reported, and the others closed', async () => {
     const log: string[] = [];
     const broken = (text: string) => () => Promise.reject(new Error(text));
     const openable = lifecycle(log, 'a', { phase: 'resource' });
@@ -260,7 +304,7 @@ describe('on a terminal', () => {
     expect((await line.run('outbox:list')).stdout).toBe('no rows\n');
   });
 
-  it('shows progress in a loop, and wipes it away', async () => {
+  it('shows progress in a loop, and clears it at the end', async () => {
     const line = new CommandLine([], {
       isTTY: true,
       outbox: {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 describe('on a terminal', () => {
-  it('rows are a table, cut to its width, without a control character of theirs', async () => {
+  it('rows are a table, cut to its width, without control characters', async () => {
     const { code, output } = await outbox(100, 'outbox:list');
     expect(code).toBe(0);
     expect(output.split('\r\n')).toEqual([
@@ -30,12 +30,12 @@ describe('on a terminal', () => {
     ]);
   });
 
-  it('payloads are shown on request, in full', async () => {
+  it('payloads are shown in full on request', async () => {
     const { output } = await outbox(100, 'outbox:list', '--payload');
     expect(output.split('\r\n')[2]).toBe('  {"card":"4111"}');
   });
 
-  it('--plain and --json print what a pipe gets', async () => {
+  it('--plain and --json print the same as to a pipe', async () => {
     const { output } = await outbox(100, 'outbox:list', '--plain');
     expect(output).toBe(
       'abc123 state=dead topic=order.refunded attempts=10 createdAt=2026-01-31T12:00:00.000Z ' +
@@ -52,7 +52,7 @@ describe('on a terminal', () => {
     expect(output).toBe('PENDING  DISPATCHED  DEAD  TOTAL\r\n0        0           1     1\r\n');
   });
 
-  it('the doctor writes statements that can be copied', async () => {
+  it('the doctor prints statements that can be copied', async () => {
     await postgres.query('drop index outbox_dead');
     const { code, output } = await outbox(100, 'outbox:doctor');
     expect(code).toBe(1);
@@ -65,7 +65,7 @@ describe('on a terminal', () => {
     expect((await outbox(100, 'outbox:doctor')).output).toContain('no problems found');
   });
 
-  it('a loop has a progress bar, which is gone at the end', async () => {
+  it('a loop has a progress bar, which is removed at the end', async () => {
     await new PgOutboxStore(postgres.pool).enqueue(
       Array.from({ length: 20 }, () => ({ topic: 'order.paid', payload: 1 })),
     );

@@ -1,13 +1,12 @@
 import { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
 import type { DispatchSummary } from './message/dispatch-summary.js';
 import { OutboxError } from './message/errors.js';
-import type { OutboxEntry } from './message/outbox-row.js';
 import type { PublishContext } from './message/publish-context.js';
 import type { EntryFor, RowFor, TopicSchemas } from './message/topic-schemas.js';
 import { composeModules, type OutboxApp } from './modules/compose-modules.js';
 import type { StopOptions } from './modules/lifecycle.js';
 import type { Module } from './modules/module.js';
-import { runUntilSignal } from './modules/run-until-signal.js';
+import { type RunOptions, runUntilSignal, type StopSignal } from './modules/run-until-signal.js';
 import {
   type DispatchEventListener,
   type DispatchEventName,
@@ -56,8 +55,8 @@ export interface Outbox<Tx, Topics extends TopicSchemas> {
   start(): Promise<void>;
   /** Stops the worker. Publishes in flight have `graceMs` (default 10 s) to finish. */
   stop(options?: StopOptions): Promise<void>;
-  /** Waits for SIGTERM or SIGINT, then stops. */
-  runUntilSignal(options?: StopOptions): Promise<void>;
+  /** Waits for SIGTERM or SIGINT, or until `until` settles, then stops. Resolves with the signal, if there was one. */
+  runUntilSignal(options?: RunOptions): Promise<StopSignal | undefined>;
   /** Publishes one batch now, whether or not the worker runs. */
   dispatchPending(limit?: number): Promise<DispatchSummary>;
   /** Returns the state of the worker, for a health check. */
@@ -97,15 +96,15 @@ export function createOutbox<Tx, const Topics extends TopicSchemas = {}>(
   ]);
   const store = app.get(storeModule.store);
   return {
-    enqueueWith: (tx, entries) => store.enqueueWith(tx, entries as OutboxEntry),
-    enqueue: (entries) => store.enqueue(entries as OutboxEntry),
+    enqueueWith: store.enqueueWith.bind(store),
+    enqueue: store.enqueue.bind(store),
     migrate: async () => {
       if (app.has(OutboxSchema)) await app.get(OutboxSchema).ensure();
     },
     check: async () => (app.has(OutboxSchema) ? app.get(OutboxSchema).check() : []),
     start: () => app.start(),
     stop: (stopOptions) => app.stop(stopOptions),
-    runUntilSignal: (signalOptions) => runUntilSignal(app, signalOptions),
+    runUntilSignal: (runOptions) => runUntilSignal(app, runOptions),
     dispatchPending: (limit) => app.get(OutboxDispatcher).dispatchPending(limit),
     health: () => app.get(OutboxWorker).health(),
     on: (name, listener) => app.get(DispatchEvents).on(name, listener),

@@ -3,7 +3,6 @@ import { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
 import { type EnqueueOptions, EnqueuePipeline } from './enqueue/enqueue-pipeline.js';
 import { OutboxError } from './message/errors.js';
 import { assertKnownOptions, type OptionNames } from './message/known-options.js';
-import { systemClock } from './modules/clock.js';
 import { type Lifecycle, Lifecycles } from './modules/lifecycle.js';
 import {
   type Contribution,
@@ -22,6 +21,7 @@ import { logEvents } from './observe/log-events.js';
 import type { OutboxLogger } from './observe/outbox-logger.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './publish/outbox-publisher.js';
 import { OutboxRoutes, RoutedPublisher } from './publish/publisher-routes.js';
+import { systemClock } from './runtime/timing.js';
 import { OutboxDriver } from './store/outbox-driver.js';
 import { OutboxSchema } from './store/outbox-schema.js';
 import { OutboxStore } from './store/outbox-store.js';

@@ -50,7 +50,7 @@ describe('createOutbox', () => {
     expect(topics).toEqual(['order.paid']);
   });
 
-  test('starts and stops the worker, and reports what happens', async () => {
+  test('starts and stops the worker, and emits events', async () => {
     const published = deferred();
     const rows: OutboxRow[] = [];
     const outbox = createOutbox({
@@ -85,7 +85,7 @@ describe('createOutbox', () => {
     await expect(outbox.start()).rejects.toThrow(refusal('MISSING_BINDING', 'OutboxPublisher is not bound'));
   });
 
-  test('refuses what is not a store module, and an option it does not know', () => {
+  test('rejects anything but a store module, and unknown options', () => {
     const given = (options: object) => () => createOutbox(options as CreateOutboxOptions<unknown, never>);
     expect(given({})).toThrow(refusal('INVALID_CONFIG', 'store must be a store module'));
     expect(given({ store: memoryStore(), maxAttempt: 3 })).toThrow(
@@ -93,7 +93,7 @@ describe('createOutbox', () => {
     );
   });
 
-  test('composes further modules and hands out the application', () => {
+  test('composes additional modules and exposes the application', () => {
     const schema = {
       ensure: async () => {},
       check: async () => [],
@@ -139,7 +139,7 @@ describe('the logger', () => {
     throw new Error('the broker is away');
   };
 
-  test('is a line on standard error by default', async () => {
+  test('writes a line to standard error by default', async () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const outbox = createOutbox({ store: memoryStore(), publisher: failing });
     await outbox.enqueue(paid);
@@ -151,7 +151,7 @@ describe('the logger', () => {
     ]);
   });
 
-  test('is silent when it is false', async () => {
+  test('is silent if it is false', async () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const outbox = createOutbox({ store: memoryStore(), publisher: failing, logger: false });
     await outbox.enqueue(paid);
@@ -159,7 +159,7 @@ describe('the logger', () => {
     expect(write).not.toHaveBeenCalled();
   });
 
-  test('gets one line for many failures of a topic, and never a payload', async () => {
+  test('receives one line for many failures of a topic, and never a payload', async () => {
     const logger: OutboxLogger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
     const outbox = createOutbox({ store: memoryStore(), publisher: failing, logger, maxAttempts: 1 });
     await outbox.enqueue(Array.from({ length: 20 }, () => ({ ...paid, payload: 'secret' })));

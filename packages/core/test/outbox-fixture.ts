@@ -13,9 +13,10 @@ import type { Outcome } from '../src/message/outcome.js';
 import type { PublishContext } from '../src/message/publish-context.js';
 import type { DispatchEventMap, DispatchEventName, DispatchEvents } from '../src/observe/dispatch-events.js';
 import type { OutboxPublisher, PublishFunction } from '../src/publish/outbox-publisher.js';
+import type { ClaimOptions } from '../src/store/outbox-store.js';
 import { OutboxWorker, type WorkerOptions } from '../src/worker/outbox-worker.js';
 
-/** A virtual clock that can tell how many timers wait. */
+/** A virtual clock that counts its pending timers. */
 export class CountingClock extends VirtualClock {
   readonly #pending = new Set<symbol>();
 
@@ -43,7 +44,7 @@ export class CountingClock extends VirtualClock {
     });
   }
 
-  /** Lets everything go on that waits for promises only. */
+  /** Lets everything proceed that waits only for promises. */
   idle(): Promise<void> {
     return this.advance(0);
   }
@@ -188,7 +189,7 @@ export function scripted(failures: Readonly<Record<string, unknown>> = {}): {
   };
 }
 
-/** What the named events tell from now on, in order. */
+/** Records the named events from now on, in order. */
 export function listen<Signal extends DispatchEventName>(
   events: DispatchEvents,
   ...names: Signal[]
@@ -198,7 +199,8 @@ export function listen<Signal extends DispatchEventName>(
   return heard;
 }
 
-type StoreCall = 'fetchPending' | 'settle' | 'extendClaim' | 'backlog';
+const STORE_CALLS = ['fetchPending', 'settle', 'extendClaim', 'backlog', 'nextDueInMs'] as const;
+type StoreCall = (typeof STORE_CALLS)[number];
 
 /** A store that fails or waits where the test says so, and remembers when it was asked. */
 export class FaultyStore extends MemoryOutboxStore {
@@ -216,13 +218,11 @@ export class FaultyStore extends MemoryOutboxStore {
 
   /** Every call from now on fails, as when the database is away. */
   goAway(error: Error = new Error('database is away')): void {
-    for (const call of ['fetchPending', 'settle', 'extendClaim', 'backlog'] as const)
-      this.before[call] = () => Promise.reject(error);
+    for (const call of STORE_CALLS) this.before[call] = () => Promise.reject(error);
   }
 
   comeBack(): void {
-    for (const call of ['fetchPending', 'settle', 'extendClaim', 'backlog'] as const)
-      delete this.before[call];
+    for (const call of STORE_CALLS) delete this.before[call];
   }
 
   /** When each call came, in virtual milliseconds. */
@@ -230,8 +230,8 @@ export class FaultyStore extends MemoryOutboxStore {
     return this.calls.filter((made) => made.call === call).map(({ atMs }) => atMs);
   }
 
-  override fetchPending(limit: number): Promise<OutboxRow[]> {
-    return this.#around('fetchPending', limit, () => super.fetchPending(limit));
+  override fetchPending(limit: number, options?: ClaimOptions): Promise<OutboxRow[]> {
+    return this.#around('fetchPending', limit, () => super.fetchPending(limit, options));
   }
 
   override settle(claimToken: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
@@ -244,6 +244,10 @@ export class FaultyStore extends MemoryOutboxStore {
 
   override backlog(atMost?: number): Promise<OutboxBacklog> {
     return this.#around('backlog', atMost, () => super.backlog(atMost));
+  }
+
+  override nextDueInMs(): Promise<number | undefined> {
+    return this.#around('nextDueInMs', undefined, () => super.nextDueInMs());
   }
 
   async #around<T>(call: StoreCall, asked: unknown, work: () => Promise<T>): Promise<T> {

@@ -58,7 +58,7 @@ describe('OutboxModule with OutboxMemoryModule', () => {
     ]);
   });
 
-  test('the bare module takes its publisher from a preference', async () => {
+  test('the module without options takes its publisher from a preference', async () => {
     const topics: string[] = [];
     class Webhook extends OutboxPublisher {
       async publish({ topic }: OutboxRow): Promise<void> {
@@ -72,7 +72,7 @@ describe('OutboxModule with OutboxMemoryModule', () => {
     expect(topics).toEqual(['order.paid']);
   });
 
-  test('a preference wins over forRoot', async () => {
+  test('a preference takes precedence over forRoot', async () => {
     const [root, preferred] = [collector(), collector()];
     const app = composeModules([OutboxModule.forRoot({ publisher: root }), OutboxMemoryModule], {
       preferences: [{ provide: OutboxPublisher, useValue: preferred }],
@@ -82,7 +82,7 @@ describe('OutboxModule with OutboxMemoryModule', () => {
     expect([root.topics, preferred.topics]).toEqual([[], ['order.paid']]);
   });
 
-  test('a missing publisher is told with every way to bind one, but enqueuing needs none', async () => {
+  test('a missing publisher is reported with every way to bind one, but enqueuing needs none', async () => {
     const app = composeModules([OutboxModule, OutboxMemoryModule]);
     expect(await app.get(OutboxStore).enqueue(paid)).toHaveLength(1);
     expect(() => app.get(OutboxDispatcher)).toThrow(
@@ -102,7 +102,7 @@ describe('OutboxModule with OutboxMemoryModule', () => {
     );
   });
 
-  test('a class given as publisher is refused with the way to bind it', () => {
+  test('a class passed as publisher is rejected with the way to bind it', () => {
     class Webhook extends OutboxPublisher {
       async publish(): Promise<void> {}
     }
@@ -134,7 +134,7 @@ describe('options of OutboxModule', () => {
     },
   };
 
-  test('nonsense is refused at once', () => {
+  test('invalid options are rejected at once', () => {
     expect(() => OutboxModule.forRoot({ batchSize: 0 })).toThrow(refusal('INVALID_CONFIG', 'batchSize'));
     expect(() => OutboxModule.forRoot({ maxAttempts: -1 })).toThrow(
       refusal('INVALID_RETRY_POLICY', 'maxAttempts'),
@@ -146,7 +146,7 @@ describe('options of OutboxModule', () => {
     }
   });
 
-  test('schemas and maxPayloadBytes reach the store', async () => {
+  test('topics and maxPayloadBytes reach the store', async () => {
     const options = { topics: { 'order.paid': numbersOnly }, maxPayloadBytes: 3 };
     const store = composeModules([OutboxModule.forRoot(options), OutboxMemoryModule]).get(OutboxStore);
     await expect(store.enqueue({ topic: 'order.paid', payload: true })).rejects.toThrow(
@@ -158,7 +158,7 @@ describe('options of OutboxModule', () => {
     expect(await store.enqueue({ topic: 'order.paid', payload: 5 })).toHaveLength(1);
   });
 
-  test('schemas reach the dispatcher: a row older than the schema is dead', async () => {
+  test('topics reach the dispatcher: a stored row that fails its schema is dead', async () => {
     const store = new MemoryOutboxStore();
     await store.enqueue(paid);
     const { topics, publish } = collector();
@@ -185,7 +185,7 @@ describe('options of OutboxModule', () => {
 });
 
 describe('contributions to OutboxModule', () => {
-  test('interceptors stand around enqueue, dispatch and publish', async () => {
+  test('interceptors wrap enqueue, dispatch and publish', async () => {
     const steps: string[] = [];
     const useValue: OutboxInterceptor = {
       enqueue: (entries, next) => {
@@ -221,7 +221,7 @@ describe('contributions to OutboxModule', () => {
     return { name: 'Schedules', contributes: [{ to: OutboxRoutes, useValue }] };
   }
 
-  test('a contributed route takes its rows before the publisher of the application', async () => {
+  test('a contributed route takes precedence over the publisher of the application', async () => {
     const [publisher, route] = [collector(), collector()];
     const app = composeModules([OutboxModule.forRoot({ publisher }), OutboxMemoryModule, scheduled(route)]);
     await app.get(OutboxStore).enqueue([paid, { ...paid, topic: 'schedule.due' }]);
@@ -229,7 +229,7 @@ describe('contributions to OutboxModule', () => {
     expect([publisher.topics, route.topics]).toEqual([['order.paid'], ['schedule.due']]);
   });
 
-  test('a route alone is enough; a row without one is dead', async () => {
+  test('a route is enough; a row without one dies', async () => {
     const route = collector();
     const app = composeModules([OutboxModule, OutboxMemoryModule, scheduled(route)]);
     await app.get(OutboxStore).enqueue([paid, { ...paid, topic: 'schedule.due' }]);
@@ -252,7 +252,7 @@ describe('the worker of OutboxModule', () => {
     return app;
   }
 
-  /** Resolves with what the listener was told first. */
+  /** Resolves with the first event. */
   function once<T>(): { promise: Promise<T>; emit: (emitted: T) => void } {
     let emit: (emitted: T) => void = () => {};
     const promise = new Promise<T>((resolve) => {
@@ -288,7 +288,7 @@ describe('the worker of OutboxModule', () => {
     await published.promise;
   });
 
-  test('gets the grace that the application is stopped with', async () => {
+  test('receives the grace that the application is stopped with', async () => {
     const started = deferred();
     const ended = deferred();
     const aborted = once<unknown>();
@@ -323,7 +323,7 @@ describe('the worker of OutboxModule', () => {
     await app.stop();
   });
 
-  test('does not run where something else drives the dispatcher', async () => {
+  test('does not run if something else drives the dispatcher', async () => {
     const driver: Module = {
       name: 'Cron',
       provides: [{ provide: OutboxDriver, useValue: { name: 'cron' } }],
@@ -340,7 +340,7 @@ describe('the worker of OutboxModule', () => {
     await app.stop();
   });
 
-  test('has nowhere to send rows without a publisher: start refuses and says how to go on', async () => {
+  test('can’t run without a publisher: start fails and says what to do', async () => {
     const app = compose({});
     await expect(app.start()).rejects.toThrow(
       refusal(
@@ -368,11 +368,11 @@ describe('the worker of OutboxModule', () => {
     [{ onFailures: { threshold: 0, windowMs: 1, notify: () => {} } }, 'onFailures.threshold must be a whole'],
     [{ onFailures: { threshold: 1, windowMs: 0, notify: () => {} } }, 'onFailures.windowMs must be'],
     [{ onFailures: { threshold: 1, windowMs: 9 } as never }, 'onFailures.notify must be a function'],
-  ])('refuses %j where it was written', (options, message) => {
+  ])('rejects %j where it is set', (options, message) => {
     expect(() => OutboxModule.forRoot(options)).toThrow(refusal('INVALID_CONFIG', message));
   });
 
-  test('takes the wake-up that a module binds', async () => {
+  test('uses the wake-up that a module binds', async () => {
     const published = once<OutboxRow>();
     const listeners = new Set<WakeupListener>();
     class Wakeup extends OutboxWakeup {
@@ -424,7 +424,7 @@ describe('the worker of OutboxModule', () => {
     expect((await app.get(OutboxStore).count()).dead).toBeGreaterThanOrEqual(4);
   });
 
-  test('and the dispatcher tell their hooks of first failures and of the dead', async () => {
+  test('calls the hooks for first failures and dead rows, as the dispatcher does', async () => {
     const told: string[] = [];
     const done = deferred();
     const app = compose({
@@ -432,6 +432,7 @@ describe('the worker of OutboxModule', () => {
         if (topic === 'order.lost') throw new PermanentError('gone');
         throw new Error('busy');
       },
+      pollIntervalMs: 10,
       maxAttempts: 2,
       onFirstFailure: ({ row, error, delayMs }) => told.push(`first ${row.topic} ${error} ${delayMs}`),
       onDead: ({ row, error, reason }) => {
@@ -443,7 +444,7 @@ describe('the worker of OutboxModule', () => {
     await app.start();
     await done.promise;
     expect(told).toEqual([
-      'first order.paid busy 0',
+      'first order.paid busy 10',
       'dead order.lost gone permanent 1',
       'first order.lost gone undefined',
       'dead order.paid busy exhausted 2',
@@ -454,7 +455,7 @@ describe('the worker of OutboxModule', () => {
     expect(told).toHaveLength(6);
   });
 
-  test('tells its hook that a dead-letter record can be written from the row', async () => {
+  test('calls onDead with a row from which a dead-letter record can be written', async () => {
     const records: unknown[] = [];
     const app = compose({
       publisher: scripted({ x1: new PermanentError('gone') }),
@@ -471,7 +472,7 @@ describe('the worker of OutboxModule', () => {
     expect(attempts).toBe(1);
   });
 
-  test('tells its hook when more rows of a topic fail than it allows', async () => {
+  test('calls onFailures if more rows of a topic fail than allowed', async () => {
     const notify = vi.fn();
     const app = compose({
       publisher: async ({ topic }) => {
@@ -488,7 +489,7 @@ describe('the worker of OutboxModule', () => {
     expect(notify.mock.calls).toEqual([[{ topic: 'order.lost', count: 3, windowMs: 60_000, threshold: 2 }]]);
   });
 
-  test('tells its hook of a backlog once it reaches the threshold', async () => {
+  test('calls onBacklog once the backlog reaches the threshold', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const notify = vi.fn();
     const later = { ...paid, availableAt: new Date(Date.now() + 3_600_000) };
@@ -517,7 +518,7 @@ describe('the worker of OutboxModule', () => {
     ['rejects', () => Promise.reject(new Error('pager is away'))],
   ];
 
-  test.each(broken)('is not harmed by a hook that %s, and tells listenerFailed', async (_how, hook) => {
+  test.each(broken)('survives a hook that %s, and emits listenerFailed', async (_how, hook) => {
     const app = compose({
       publisher: scripted({ x1: new PermanentError('no'), x2: new Error('busy') }),
       onDead: hook,
@@ -534,13 +535,13 @@ describe('the worker of OutboxModule', () => {
     });
     expect(await store.count()).toMatchObject({ dead: 1, pending: 1, dispatched: 1 });
     expect(failed).toEqual([
-      { signal: 'dead', error: new Error('pager is away') },
-      { signal: 'firstFailure', error: new Error('pager is away') },
-      { signal: 'firstFailure', error: new Error('pager is away') },
+      { event: 'dead', error: new Error('pager is away') },
+      { event: 'firstFailure', error: new Error('pager is away') },
+      { event: 'firstFailure', error: new Error('pager is away') },
     ]);
   });
 
-  test.each(broken)('warns of a hook that %s where nobody listens', async (_how, hook) => {
+  test.each(broken)('warns about a hook that %s if nobody listens to listenerFailed', async (_how, hook) => {
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     const app = compose({ publisher: scripted({ x1: new PermanentError('no') }), onDead: hook });
     await app.get(OutboxStore).enqueue({ ...paid, id: 'x1' });
@@ -551,7 +552,7 @@ describe('the worker of OutboxModule', () => {
     warning.mockRestore();
   });
 
-  test('is not held up by a hook that never ends', async () => {
+  test('is not delayed by a hook that never ends', async () => {
     const done = deferred();
     const app = compose({
       publisher: async ({ topic }) => {
@@ -576,7 +577,7 @@ describe('problems of the store', () => {
     }
   }
 
-  test('are emitted as storeProblem between start and stop, also without a worker', async () => {
+  test('are emitted as storeProblem between start and stop, even without a worker', async () => {
     const store = new LossyStore();
     const module: Module = { name: 'lossy', provides: [{ provide: OutboxStore, useValue: store }] };
     const app = composeModules([OutboxModule.forRoot({ worker: false }), module]);

@@ -1,5 +1,6 @@
 import type { Logger } from '@nestjs/common';
-import { type DispatchEvents, errorText, type OutboxRow } from '@postcommit/core';
+import type { DispatchEvents, OutboxRow } from '@postcommit/core';
+import { errorText } from '@postcommit/core/internal';
 
 /** Logs the events of the outbox to the application's logger. Never logs a payload. */
 export function logEvents(events: DispatchEvents, logger: Logger): void {
@@ -23,6 +24,14 @@ export function logEvents(events: DispatchEvents, logger: Logger): void {
   );
   events.on('fenced', ({ ids }) =>
     logger.warn(`outcomes came too late, another process has taken these events over: ${ids.join(', ')}`),
+  );
+  events.on('unavailable', ({ destination, error, nextTryInMs }) =>
+    logger.error(
+      `destination ${quoted(destination)} is away, next try in ${nextTryInMs} ms: ${quoted(errorText(error))}`,
+    ),
+  );
+  events.on('available', ({ destination, afterMs }) =>
+    logger.log(`destination ${quoted(destination)} is back after ${afterMs} ms`),
   );
   events.on('failures', ({ topic, count, windowMs }) =>
     logger.warn(`${count} failures of type ${quoted(topic)} within ${windowMs} ms`),
@@ -49,8 +58,8 @@ function logStore(events: DispatchEvents, logger: Logger): void {
     if (isListening) logger.debug('listening for enqueues of other processes');
     else logger.warn(`polling, because listening for enqueues failed: ${quoted(errorText(error))}`);
   });
-  events.on('listenerFailed', ({ signal, error }) =>
-    logger.error(`a listener of the event '${signal}' failed: ${quoted(errorText(error))}`),
+  events.on('listenerFailed', ({ event, error }) =>
+    logger.error(`a listener of the event '${event}' failed: ${quoted(errorText(error))}`),
   );
 }
 

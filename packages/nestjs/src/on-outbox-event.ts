@@ -1,4 +1,5 @@
-import { OutboxError, topicMatcher } from '@postcommit/core';
+import { OutboxError } from '@postcommit/core';
+import { topicMatcher } from '@postcommit/core/internal';
 import type { Heard, OutboxEvent } from '@postcommit/publisher-events';
 import { checkedType, type EventPayload, isEventClass, type OutboxEventClass } from './outbox-event.js';
 

@@ -7,8 +7,8 @@ import {
   OutboxStore,
   type PublishFunction,
   type Token,
-  tokenKey,
 } from '@postcommit/core';
+import { tokenKey } from '@postcommit/core/internal';
 import type { Listener } from '@postcommit/publisher-events';
 import { PrismaClientToken } from '@postcommit/store-prisma';
 import { type NestLookup, NestReference } from './nest-lookup.js';

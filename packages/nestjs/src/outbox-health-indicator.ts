@@ -1,4 +1,5 @@
-import { OutboxDriver, OutboxWorker, type WorkerHealth } from '@postcommit/core';
+import { OutboxWorker, type WorkerHealth } from '@postcommit/core';
+import { OutboxDriver } from '@postcommit/core/internal';
 import type { OutboxComposition } from './outbox-composition.js';
 
 export interface OutboxHealthOptions {

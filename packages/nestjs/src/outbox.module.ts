@@ -7,14 +7,8 @@ import {
   type Type,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, ModuleRef } from '@nestjs/core';
-import {
-  assertKnownOptions,
-  OutboxModule as CoreModule,
-  type Module,
-  type OptionNames,
-  OutboxStore,
-  type Token,
-} from '@postcommit/core';
+import { OutboxModule as CoreModule, type Module, OutboxStore, type Token } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import { COMMANDS_ONLY, commandsOnly } from './commands-only.js';
 import { discoverHandlers } from './handler-discovery.js';
 import { lookupIn, type NestLookup } from './nest-lookup.js';

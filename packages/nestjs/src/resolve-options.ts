@@ -1,10 +1,14 @@
+import { type OutboxModuleOptions as CoreOptions, OutboxError } from '@postcommit/core';
 import {
   assertKnownOptions,
-  type OutboxModuleOptions as CoreOptions,
+  assertWholeNumber,
+  DEFAULT_CLAIM_TIMEOUT_MS,
+  DEFAULT_PUBLISH_TIMEOUT_MS,
   type DelayBackoff,
+  isTimerDelay,
+  longestPublishMs,
   type OptionNames,
-  OutboxError,
-} from '@postcommit/core';
+} from '@postcommit/core/internal';
 import type { NoListenerPolicy } from '@postcommit/publisher-events';
 import type {
   OutboxModuleExtras,
@@ -56,10 +60,6 @@ const OPTION_NAMES: OptionNames<OutboxModuleOptions & OutboxModuleExtras> = {
 const POLLING_NAMES: OptionNames<PollingOptions> = { enabled: true, interval: true, batchSize: true };
 const RETRY_NAMES: OptionNames<RetryModuleOptions> = { maxRetries: true, backoff: true, initialDelay: true };
 
-/** A publish may take two thirds of a claim; the rest leaves time for one heartbeat. */
-const CLAIM_PER_PUBLISH = 1.5;
-const DEFAULT_PUBLISH_TIMEOUT_MS = 30_000;
-
 /**
  * Fills in the defaults.
  *
@@ -76,13 +76,13 @@ export function resolveOptions(options: OutboxModuleOptions): ResolvedOptions {
     throw invalid('onNoListener is for @OnOutboxEvent methods; with publisher or transport there are none');
   const { enabled: isPolling = true, interval = 5_000, batchSize = 100 } = polling;
   assertNumber('polling.interval', interval, 1);
-  assertWhole('polling.batchSize', batchSize);
+  assertCount('polling.batchSize', batchSize);
   const retry = resolveRetry(options);
   if (stuckThreshold !== undefined) assertStuckThreshold(stuckThreshold, options.publishTimeoutMs);
   return {
     core: { ...passed(options), ...retry, worker: isPolling, pollIntervalMs: interval, batchSize },
     retry,
-    claimTimeoutMs: stuckThreshold ?? 300_000,
+    claimTimeoutMs: stuckThreshold ?? DEFAULT_CLAIM_TIMEOUT_MS,
     isPolling,
     publisher,
     onNoListener: onNoListener ?? 'dead',
@@ -91,7 +91,7 @@ export function resolveOptions(options: OutboxModuleOptions): ResolvedOptions {
 
 function resolveRetry({ retry = {} }: OutboxModuleOptions): FrozenRetry {
   const { maxRetries = 5, backoff = 'exponential', initialDelay = 1_000 } = retry;
-  assertWhole('retry.maxRetries', maxRetries);
+  assertCount('retry.maxRetries', maxRetries);
   assertNumber('retry.initialDelay', initialDelay, 0);
   if (backoff !== 'fixed' && backoff !== 'exponential')
     throw invalid(`retry.backoff must be 'fixed' or 'exponential', got ${JSON.stringify(backoff)}`);
@@ -118,7 +118,7 @@ function passed(options: OutboxModuleOptions): CoreOptions {
 
 function assertStuckThreshold(stuckThreshold: number, publishTimeoutMs = DEFAULT_PUBLISH_TIMEOUT_MS): void {
   assertNumber('stuckThreshold', stuckThreshold, 1);
-  if (stuckThreshold > publishTimeoutMs * CLAIM_PER_PUBLISH) return;
+  if (publishTimeoutMs < longestPublishMs(stuckThreshold)) return;
   throw invalid(
     `stuckThreshold (${stuckThreshold}) must be more than one and a half times publishTimeoutMs (${publishTimeoutMs}), ` +
       'the time a handler may take; otherwise an event could be handled twice at the same time',
@@ -126,14 +126,12 @@ function assertStuckThreshold(stuckThreshold: number, publishTimeoutMs = DEFAULT
 }
 
 function assertNumber(name: string, value: number, least: number): void {
-  // A timer with a longer delay fires at once.
-  if (!(value >= least && value < 2 ** 31))
+  if (!isTimerDelay(value, least))
     throw invalid(`${name} must be milliseconds from ${least} and below 2^31, got ${String(value)}`);
 }
 
-function assertWhole(name: string, value: number): void {
-  if (!(Number.isInteger(value) && value >= 1 && value < 2 ** 31))
-    throw invalid(`${name} must be a whole number from 1, got ${String(value)}`);
+function assertCount(name: string, value: number): void {
+  assertWholeNumber(`OutboxModule: ${name}`, value, { most: 2 ** 31 - 1 });
 }
 
 export function invalid(problem: string): OutboxError {

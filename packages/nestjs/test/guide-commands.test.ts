@@ -10,7 +10,7 @@ beforeEach(async () => {
   await fixture.query('create schema public');
 });
 
-/** Runs the `cli.ts` of the guide; gives its exit code and what it printed. */
+/** Runs the `cli.ts` of the guide. Returns its exit code and output. */
 async function run(...args: string[]): Promise<{ code: unknown; output: string }> {
   const command = new NestProcess('./guide-app/cli.ts', { DATABASE_URL: fixture.url }, args);
   const code = await command.ended();
@@ -18,13 +18,13 @@ async function run(...args: string[]): Promise<{ code: unknown; output: string }
 }
 
 describe('the commands of the guide', () => {
-  it('show help and refuse an unknown command on an empty database', patience, async () => {
+  it('show help and reject an unknown command on an empty database', patience, async () => {
     const [help, unknown] = await Promise.all([run('--help'), run('nope')]);
     expect(help).toMatchObject({ code: 0, output: expect.stringContaining('outbox:migrate') });
     expect(unknown).toMatchObject({ code: 1, output: "error: unknown command 'nope'" });
   });
 
-  it('make an empty database ready', patience, async () => {
+  it('prepare an empty database', patience, async () => {
     expect(await run('outbox:stats')).toMatchObject({
       code: 1,
       output: expect.stringMatching(/^outbox:stats: .*outbox:migrate/),

@@ -34,7 +34,7 @@ class Orders {
   }
 }
 
-it('the guide shows what is run here', () => {
+it('the guide shows the code that is run here', () => {
   const dedent = (code: string): string => code.replace(/^ {2}/gm, '').trim();
   const here = readFileSync(new URL(import.meta.url), 'utf8');
   const guide = readFileSync(new URL('../../../docs/guides/nestjs.md', import.meta.url), 'utf8');

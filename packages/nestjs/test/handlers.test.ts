@@ -67,7 +67,7 @@ describe('a method with @OnOutboxEvent', () => {
     ]);
   });
 
-  it('is called once for an event that several of its decorators and selectors match', async () => {
+  it('is called once for an event, even if several of its decorators match', async () => {
     class Auditor {
       constructor(private readonly heard: Heard) {}
 
@@ -88,7 +88,7 @@ describe('a method with @OnOutboxEvent', () => {
     expect(callsIn(nest)).toHaveLength(2);
   });
 
-  it('gets id, attempt, headers, key and a signal beside the payload', async () => {
+  it('receives id, attempt, headers, key and a signal beside the payload', async () => {
     const contexts: OutboxEventContext[] = [];
     class Recorder {
       @OnOutboxEvent(OrderPaidEvent)
@@ -110,7 +110,7 @@ describe('a method with @OnOutboxEvent', () => {
     expect(contexts[0]?.signal).toBeInstanceOf(AbortSignal);
   });
 
-  it('may stand on a controller, in a parent class, and below another token of the same instance', async () => {
+  it('may be on a controller, in a parent class, and under another token of the same instance', async () => {
     class Parent {
       @OnOutboxEvent('a')
       @OnOutboxEvent('b')
@@ -148,7 +148,7 @@ describe('a method with @OnOutboxEvent', () => {
 });
 
 describe('an event', () => {
-  it('fails with the error of its handler, and all handlers run again at the next try', async () => {
+  it('fails with the error of its handler, and all handlers run again at the next attempt', async () => {
     const calls: string[] = [];
     class Two {
       @OnOutboxEvent('order.paid')
@@ -174,7 +174,7 @@ describe('an event', () => {
     expect(calls).toEqual(['fine', 'mail', 'fine', 'mail']);
   });
 
-  it('is dead at once when its handler says that trying again can’t help', async () => {
+  it('is dead at once if its handler throws a permanent error', async () => {
     class Refuser {
       @OnOutboxEvent('order.paid')
       on(): void {
@@ -187,7 +187,7 @@ describe('an event', () => {
     expect(await nest.row()).toMatchObject({ deadReason: 'permanent' });
   });
 
-  it('that nobody handles is dead at once, with an error that names its type', async () => {
+  it('without a handler is dead at once, with an error that names its type', async () => {
     const nest = await open(Projector);
     await nest.emit({ topic: 'invoice.sent', payload: 1 });
     expect(await nest.dispatch()).toMatchObject({ dead: 1 });
@@ -198,10 +198,10 @@ describe('an event', () => {
   });
 });
 
-describe('an event that nobody handles, with onNoListener', () => {
+describe('an event without a handler, with onNoListener', () => {
   const unknown = { topic: 'invoice.sent', payload: 'secret' };
 
-  it('release: comes again after a wait, and is dead after maxRetries', async () => {
+  it('release: is retried after a delay, and is dead after maxRetries', async () => {
     const log = new LogLines();
     const nest = await MemoryNest.open([], { onNoListener: 'release', retry: { maxRetries: 2 } }, log);
     const id = await nest.emit(unknown);
@@ -233,7 +233,7 @@ describe('an event that nobody handles, with onNoListener', () => {
   });
 });
 
-describe('the start refuses a handler', () => {
+describe('the start rejects a handler', () => {
   class Handler {
     @OnOutboxEvent('order.paid')
     on(): void {}
@@ -279,14 +279,14 @@ describe('the start refuses a handler', () => {
     );
   });
 
-  it('that a configured publisher would keep from ever being called', async () => {
+  it('that would never be called because of a configured publisher', async () => {
     await expect(MemoryNest.open([Handler], { transport: async () => {} })).rejects.toThrow(
       'Handler.on would never be called',
     );
   });
 });
 
-describe('@OnOutboxEvent refuses, where it is written,', () => {
+describe('@OnOutboxEvent rejects, where it is used,', () => {
   const on = OnOutboxEvent as unknown as (selector: unknown) => (...args: unknown[]) => void;
   const method = { value: () => {} };
 

@@ -40,7 +40,7 @@ export async function openContext(
   return context;
 }
 
-/** An application on a store in memory, with time that moves only when it is told to; nothing polls. */
+/** An application on a store in memory, with a virtual clock and without polling. */
 export class MemoryNest {
   readonly clock = new VirtualClock();
   readonly store = new MemoryOutboxStore({ table: new MemoryTable(this.clock) });

@@ -11,7 +11,7 @@ import { OutboxSchedulerModule, SchedulerCronerModule } from '@postcommit/schedu
 import { MemoryOutboxStore, OutboxMemoryModule } from '@postcommit/store-memory';
 import { OutboxTelemetryModule } from '@postcommit/telemetry';
 import { Command } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { useOpenTelemetry } from '../../telemetry/test/use-opentelemetry.js';
 import { LogLines, MemoryNest, openContext } from './nest-app.js';
 
@@ -42,7 +42,7 @@ describe('the log of the application', () => {
     expect(log.lines.join()).not.toContain('4111');
   });
 
-  it('says each failure and the last one, a line each whatever they contain', async () => {
+  it('has one line for each failure and for the last one, whatever they contain', async () => {
     const log = new LogLines();
     const nest = await MemoryNest.open([Failing], { retry: { maxRetries: 2, initialDelay: 0 } }, log);
     const id = await nest.emit({ topic: 'a\nb', payload: 1 });
@@ -66,14 +66,17 @@ describe('the log of the application', () => {
     const nest = await MemoryNest.open([Leaking], { retry: { maxRetries: 1, initialDelay: 0 } }, log);
     await nest.emit({ topic: 'order.paid', payload: 1 });
     await nest.dispatch();
-    nest.app
-      .get(DispatchEvents)
-      .emit('trouble', { error: new Error('host=db password=hunter2'), retryInMs: 1 });
+    const error = new Error('host=db password=hunter2');
+    const events = nest.app.get(DispatchEvents);
+    events.emit('trouble', { error, retryInMs: 1 });
+    events.emit('storeProblem', { error });
+    events.emit('wakeup', { isListening: false, error });
+    events.emit('listenerFailed', { event: 'dead', error });
     expect(log.lines.join('\n')).not.toContain('hunter2');
-    expect(log.lines.filter((line) => line.includes('***'))).toHaveLength(2);
+    expect(log.lines.filter((line) => line.includes('***'))).toHaveLength(5);
   });
 
-  it('tells of troubles with the table and of their end, of lost claims, and of start and stop', async () => {
+  it('reports trouble with the table and its end, lost claims, and start and stop', async () => {
     const log = new LogLines();
     const nest = await MemoryNest.open([], {}, log);
     const events = nest.app.get(DispatchEvents);
@@ -112,13 +115,13 @@ describe('OutboxHealthIndicator', () => {
   ): Promise<OutboxHealthIndicator> =>
     (await openContext({ imports: [OutboxModule.forRoot(options)] })).get(OutboxHealthIndicator);
 
-  it('is up while the worker runs, in the shape that terminus takes', async () => {
+  it('is up while the worker runs, in the format of terminus', async () => {
     const indicator = await indicatorOf({ store: new MemoryOutboxStore() });
     expect(await indicator.isHealthy()).toMatchObject({ outbox: { status: 'up', rowsInFlight: 0 } });
     expect(Object.keys(await indicator.isHealthy('messages'))).toEqual(['messages']);
   });
 
-  it('is down when the table does not answer, whether this instance polls or not', async () => {
+  it('is down if the table does not answer, whether or not this instance polls', async () => {
     for (const enabled of [true, false]) {
       const indicator = await indicatorOf({ store: new Broken(), polling: { enabled } });
       expect(await indicator.isHealthy()).toMatchObject({
@@ -127,7 +130,24 @@ describe('OutboxHealthIndicator', () => {
     }
   });
 
-  it('is up where this instance only emits, or a scheduler drives the dispatcher', async () => {
+  it('shows the destinations that are away, and stays up: a restart would not help', async () => {
+    const store = new MemoryOutboxStore();
+    await store.enqueue({ topic: 'order.paid', payload: 1 });
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const publisher = (): Promise<void> => Promise.reject(refused);
+    const nest = await openContext({ imports: [OutboxModule.forRoot({ store, publisher })] });
+    const indicator = nest.get(OutboxHealthIndicator);
+    await vi.waitFor(async () =>
+      expect(await indicator.isHealthy()).toMatchObject({
+        outbox: {
+          status: 'up',
+          outages: [{ destination: 'publisher', error: 'connect ECONNREFUSED', sinceMs: expect.any(Number) }],
+        },
+      }),
+    );
+  });
+
+  it('is up if this instance only emits, or a scheduler drives the dispatcher', async () => {
     const store = new MemoryOutboxStore();
     expect(await (await indicatorOf({ store, polling: { enabled: false } })).isHealthy()).toMatchObject({
       outbox: { status: 'up' },
@@ -145,7 +165,7 @@ describe('OutboxHealthIndicator', () => {
     expect(await indicator.isHealthy()).toMatchObject({ outbox: { status: 'down' } });
   });
 
-  it('is down when an event has been due for longer than it may', async () => {
+  it('is down if an event has been due for too long', async () => {
     const nest = await MemoryNest.open([]);
     await nest.emit({ topic: 'a', payload: 1 });
     await nest.clock.advance(60_000);
@@ -189,7 +209,7 @@ describe('the outbox:* commands', () => {
 describe('OpenTelemetry', () => {
   const telemetry = useOpenTelemetry();
 
-  it('traces emit, dispatch and handling by naming the module', async () => {
+  it('traces emit, dispatch and handling if the module is added', async () => {
     const nest = await openContext({
       imports: [
         OutboxModule.forRoot({

@@ -28,7 +28,7 @@ async function emitted(options: OutboxModuleOptions): Promise<OutboxRow> {
 }
 
 describe('retry', () => {
-  it('is frozen with the event: five tries, doubling from one second, unless the options say otherwise', async () => {
+  it('is stored with the event: five attempts, doubling from one second, unless configured', async () => {
     expect((await emitted({})).retry).toEqual({
       maxAttempts: 5,
       backoff: { type: 'exponential', delayMs: 1_000 },
@@ -40,7 +40,7 @@ describe('retry', () => {
     });
   });
 
-  it('waits 1, 2, 4 and 8 seconds, and the fifth failure is the last', async () => {
+  it('waits 1, 2, 4 and 8 seconds, and dies at the fifth failure', async () => {
     const nest = await MemoryNest.open([], { publisher: () => Promise.reject(new Error('down')) });
     await nest.emit({ topic: 'a', payload: 1 });
     for (const seconds of [1, 2, 4, 8]) {
@@ -86,7 +86,7 @@ describe('the defaults', () => {
     expect([claimTimeoutMs, isPolling]).toEqual([300_000, true]);
   });
 
-  it('give way to what is said, and leave the rest to the core', () => {
+  it('can be overridden, and leave the rest to the core', () => {
     const onDead = () => {};
     const polling = { enabled: false, interval: 50, batchSize: 7 };
     expect(resolveOptions({ polling, concurrency: 3, publishTimeoutMs: 900, onDead }).core).toMatchObject({
@@ -101,14 +101,14 @@ describe('the defaults', () => {
 });
 
 describe('store', () => {
-  it('is the module of a store, with its tokens as providers', async () => {
+  it('can be a store module, with its tokens as providers', async () => {
     const nest = await openContext({
       imports: [OutboxModule.forRoot({ ...quiet, store: OutboxMemoryModule })],
     });
     expect(nest.get(OutboxStore)).toBe(nest.get(MemoryOutboxStore));
   });
 
-  it('is a function that makes one, with the time-out and the checks of this module', async () => {
+  it('can be a function that creates one, with the time-out and checks of this module', async () => {
     const nest = await openContext({
       imports: [
         OutboxModule.forRoot({
@@ -126,14 +126,14 @@ describe('store', () => {
     });
   });
 
-  it('may be among the modules', async () => {
+  it('can be among the modules', async () => {
     const nest = await openContext({
       imports: [OutboxModule.forRoot({ ...quiet, modules: [OutboxMemoryModule] })],
     });
     expect(nest.get(MemoryOutboxStore)).toBe(nest.get(OutboxStore));
   });
 
-  it('with another time-out than stuckThreshold is refused', async () => {
+  it('with a time-out other than stuckThreshold is rejected', async () => {
     const imports = [OutboxModule.forRoot({ store: new MemoryOutboxStore(), stuckThreshold: 60_000 })];
     await expect(openContext({ imports })).rejects.toThrow(
       'stuckThreshold is 60000, but the store was created with a claimTimeoutMs of 300000',
@@ -175,7 +175,7 @@ describe('publisher, or transport,', () => {
     return [...published];
   };
 
-  it('is a function, or an instance', async () => {
+  it('can be a function, or an instance', async () => {
     const transport = async ({ topic }: OutboxRow): Promise<void> => {
       published.push(topic);
     };
@@ -184,7 +184,7 @@ describe('publisher, or transport,', () => {
     expect(await dispatchTwo(await MemoryNest.open([], { publisher }))).toEqual(['kafka a', 'kafka b']);
   });
 
-  it('is the class of a provider, with what that injects', async () => {
+  it('can be the class of a provider, with its dependencies', async () => {
     expect(await dispatchTwo(await MemoryNest.open([Prefix, Broker], { transport: Broker }))).toEqual([
       'kafka a',
       'kafka b',
@@ -194,14 +194,14 @@ describe('publisher, or transport,', () => {
     ).toEqual(['batch of 2']);
   });
 
-  it('that no module provides is refused at the start', async () => {
+  it('that no module provides is rejected at the start', async () => {
     await expect(MemoryNest.open([], { transport: Broker })).rejects.toMatchObject({
       code: 'MISSING_BINDING',
       message: expect.stringContaining('no singleton provider for the class Broker'),
     });
   });
 
-  it('may come with a module', async () => {
+  it('can come from a module', async () => {
     const module = {
       name: 'Broker',
       provides: [{ provide: OutboxPublisher, useValue: new Broker(new Prefix()) }],
@@ -216,7 +216,7 @@ describe('publisher, or transport,', () => {
   });
 });
 
-describe('forRoot refuses', () => {
+describe('forRoot rejects', () => {
   const store = OutboxMemoryModule;
   const prisma = class {} as unknown as Token<never>;
 
@@ -264,7 +264,7 @@ describe('forRoot refuses', () => {
     );
   });
 
-  it('in the factory of store, what is no store', async () => {
+  it('in the factory of store, anything but a store', async () => {
     const imports = [OutboxModule.forRoot({ store: (async () => {}) as never })];
     await expect(openContext({ imports })).rejects.toThrow(
       'must return a store that has enqueueWith, not a Promise',
@@ -279,7 +279,7 @@ describe('forRootAsync', () => {
   }
   const settings = nestModule({ providers: [Settings], exports: [Settings] }, 'SettingsModule');
 
-  it('takes its options from a factory with dependencies; what Nest must know before stands beside it', async () => {
+  it('takes its options from a factory with dependencies, beside those that Nest needs first', async () => {
     const marker = { name: 'Marker', provides: [{ provide: Marker, useFactory: () => new Marker() }] };
     const nest = await openContext({
       imports: [
@@ -307,7 +307,7 @@ describe('forRootAsync', () => {
     expect(nest.get(OUTBOX_APP).get(Late)).toBeInstanceOf(Late);
   });
 
-  it('takes them from a class too', async () => {
+  it('takes its options from a class too', async () => {
     class Config {
       createOutboxOptions(): OutboxModuleOptions {
         return { ...quiet, store: OutboxMemoryModule };
@@ -317,7 +317,7 @@ describe('forRootAsync', () => {
     expect(nest.get(OutboxEmitter)).toBeInstanceOf(OutboxEmitter);
   });
 
-  it('refuses what the factory gives as forRoot would', async () => {
+  it('rejects invalid options of the factory as forRoot does', async () => {
     const imports = [OutboxModule.forRootAsync({ useFactory: () => ({}) })];
     await expect(openContext({ imports })).rejects.toThrow('there is no store');
     const missing = OutboxModule.forRootAsync({
@@ -339,13 +339,13 @@ describe('isGlobal', () => {
   @Module({ providers: [Orders] })
   class OrdersModule {}
 
-  it('is true by default: any module may inject the emitter', async () => {
+  it('is true by default: any module can inject the emitter', async () => {
     const outbox = OutboxModule.forRoot({ ...quiet, store: OutboxMemoryModule });
     const nest = await openContext({ imports: [outbox, OrdersModule] });
     expect(nest.get(Orders).outbox).toBe(nest.get(OutboxEmitter));
   });
 
-  it('false keeps it to those that import the module, beside a factory too', async () => {
+  it('if false, limits it to modules that import it, with a factory too', async () => {
     const outbox = OutboxModule.forRootAsync({
       isGlobal: false,
       useFactory: () => ({ ...quiet, store: OutboxMemoryModule }),

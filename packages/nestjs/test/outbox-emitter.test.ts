@@ -22,7 +22,7 @@ class Unnamed {
 const at = new Date('2026-01-31T12:00:00Z');
 
 describe('OutboxEmitter', () => {
-  it('stores an event of a class under its type, with its fields as payload, and gives its id', async () => {
+  it('stores an event of a class under its type, with its fields as payload, and returns its id', async () => {
     const nest = await MemoryNest.open([]);
     const headers = { tenant: 'acme' };
     const id = await nest.emit(new OrderCreatedEvent('o1', at), { key: 'o1', headers, availableAt: at });
@@ -67,7 +67,7 @@ describe('OutboxEmitter', () => {
     expect(await nest.rows()).toEqual([]);
   });
 
-  it('lets an event say its own tries; what it leaves open the options decide, for good', async () => {
+  it('stores the retry options of an event, and the configured ones for the rest', async () => {
     const nest = await MemoryNest.open([]);
     await nest.emit({ topic: 'a', payload: 1, retry: { maxAttempts: 2, backoff: undefined } });
     expect((await nest.row()).retry).toEqual({
@@ -87,7 +87,7 @@ describe('OutboxEmitter', () => {
     expect(await nest.rows()).toEqual([]);
   });
 
-  it('refuses to write without a transaction', async () => {
+  it('rejects writing without a transaction', async () => {
     const emitter = (await MemoryNest.open([])).context.get(OutboxEmitter);
     for (const tx of [undefined, {}])
       await expect(emitter.emit(tx as never, { topic: 'a', payload: 1 })).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import { LogLines, nestModule, openContext } from './nest-app.js';
 
 const fixture = usePostgres();
 
-/** A handler that tells when it has begun, and ends when it is let go. */
+/** A handler that reports when it has started, and ends when it is released. */
 class Gate {
   begin: () => void = () => {};
   end: () => void = () => {};
@@ -29,7 +29,7 @@ class Gate {
 const entry = { topic: 'order.paid', payload: 1 };
 
 describe('the worker', () => {
-  it('runs once every provider has been initialised', async () => {
+  it('starts after every provider has been initialized', async () => {
     const order: string[] = [];
     class Slow {
       async onModuleInit(): Promise<void> {
@@ -49,7 +49,7 @@ describe('the worker', () => {
     expect(order).toEqual(['initialised', 'handled']);
   });
 
-  it('does not run where polling is off', async () => {
+  it('does not run if polling is off', async () => {
     const store = new MemoryOutboxStore();
     const nest = await openContext({
       imports: [OutboxModule.forRoot({ store, polling: { enabled: false } })],
@@ -85,7 +85,7 @@ describe('the worker', () => {
     expect(await store.peek({ state: 'dispatched' }, 10)).toMatchObject([{ id }]);
   });
 
-  it('waits at the close for what is being handled', async () => {
+  it('waits at the close for running handlers', async () => {
     const store = new MemoryOutboxStore();
     const nest = await openContext({ imports: [OutboxModule.forRoot({ store })], providers: [Gate] });
     const gate = nest.get(Gate);
@@ -97,7 +97,7 @@ describe('the worker', () => {
     expect(await store.count()).toMatchObject({ dispatched: 1 });
   });
 
-  it('waits no longer than shutdownGraceMs, and says what it left behind', async () => {
+  it('waits no longer than shutdownGraceMs, and logs what it abandoned', async () => {
     const log = new LogLines();
     const store = new MemoryOutboxStore();
     const outbox = OutboxModule.forRoot({ store, shutdownGraceMs: 1 });
@@ -113,7 +113,7 @@ describe('the worker', () => {
 });
 
 describe('the hooks of a Prisma client that is a provider', () => {
-  it('are called once, though the outbox uses it too', async () => {
+  it('are called once, although the outbox uses it too', async () => {
     const calls: string[] = [];
     class HookedPrisma extends PrismaService {
       onModuleInit(): void {

@@ -35,7 +35,7 @@ function emit(nest: INestApplicationContext, topic: string, count: number): Prom
   return nest.get(PrismaService).$transaction((tx) => nest.get(OutboxEmitter).emitMany(tx, events));
 }
 
-it('a new type of event survives old instances that are busy', { timeout: 120_000 }, async () => {
+it('a new event type survives busy old instances', { timeout: 120_000 }, async () => {
   process.env.DATABASE_URL = fixture.url;
   const old = await openInstance(OldHandlers);
   const next = await openInstance(NewHandlers);

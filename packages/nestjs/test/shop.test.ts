@@ -53,7 +53,7 @@ describe.each(['prisma', 'typeorm'] as const)('a shop on %s', (orm) => {
     return shop;
   };
 
-  it('handles what a request committed, and nothing of one that rolled back', patience, async () => {
+  it('handles what a request committed, and nothing that was rolled back', patience, async () => {
     await clear();
     const orders: string[] = [];
     const shop = await open({
@@ -71,7 +71,7 @@ describe.each(['prisma', 'typeorm'] as const)('a shop on %s', (orm) => {
     expect(row).toEqual({ max_attempts: 5, backoff: { type: 'exponential', delayMs: 1_000 } });
   });
 
-  it('shares the events between two instances, each event with one of them', patience, async () => {
+  it('shares the events between two instances, each handled by one of them', patience, async () => {
     await clear();
     const ledger: [instance: string, order: string][] = [];
     let release: () => void = () => {};
@@ -117,7 +117,7 @@ describe.each(['prisma', 'typeorm'] as const)('a shop on %s', (orm) => {
   });
 
   it(
-    'ends at SIGTERM in the middle: what runs is finished, the rest goes to another instance',
+    'ends on SIGTERM: running handlers finish, and the rest goes to another instance',
     patience,
     async () => {
       await clear();

@@ -43,7 +43,7 @@ export interface ShopOptions {
 }
 
 abstract class Orders {
-  /** Stores orders and their events in one transaction, and fails in the end if it is told to. */
+  /** Stores orders and their events in one transaction, and fails at the end on request. */
   abstract create(ids: readonly string[], fails: boolean): Promise<void>;
 }
 

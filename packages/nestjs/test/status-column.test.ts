@@ -43,7 +43,7 @@ const oldTable = (time: string): string => `
     ('order.created', '{"orderId": "sent"}', 'SENT', 0, 5, null, '2026-01-01T00:00:00Z', '2026-01-01T00:00:09Z')`;
 
 it.each(['timestamp(3)', 'timestamptz'])(
-  'events of a table with %s are carried over and handled',
+  'events of a table with %s are migrated and handled',
   async (time) => {
     await fixture.query('truncate outbox');
     const session = await fixture.pool.connect();

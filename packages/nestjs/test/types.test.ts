@@ -1,6 +1,5 @@
 import type { OutboxRow, Token } from '@postcommit/core';
 import {
-  type EventPayload,
   OnOutboxEvent,
   type OutboxEmitter,
   type OutboxEventContext,
@@ -9,6 +8,7 @@ import {
 import type { EntityManager } from 'typeorm';
 import { describe, expectTypeOf, it } from 'vitest';
 import type { Prisma, PrismaClient } from '../../store-prisma/test/gen/client.js';
+import type { EventPayload } from '../src/outbox-event.js';
 import type { PrismaService } from './guide-app/prisma.service.js';
 
 class OrderCreated {
@@ -28,7 +28,7 @@ class OrderPaid {
 }
 
 describe('types', () => {
-  it('tell what arrives: fields without methods, dates as strings', () => {
+  it('describe what arrives: fields without methods, dates as strings', () => {
     expectTypeOf<EventPayload<OrderCreated>>().toEqualTypeOf<{
       readonly orderId: string;
       readonly at: string;
@@ -36,7 +36,7 @@ describe('types', () => {
     }>();
   });
 
-  it('let a handler take what arrives, and nothing that does not', () => {
+  it('let a handler take what arrives, and nothing else', () => {
     class Handlers {
       @OnOutboxEvent(OrderCreated)
       fields({ orderId, at }: EventPayload<OrderCreated>, { attempt, signal }: OutboxEventContext): void {
@@ -71,14 +71,14 @@ describe('types', () => {
     expectTypeOf<Handlers>().toBeObject();
   });
 
-  it('refuse a Prisma client where a transaction belongs', () => {
+  it('reject a Prisma client as a transaction', () => {
     type Handle = Parameters<OutboxEmitter['emit']>[0];
     expectTypeOf<PrismaClient>().not.toExtend<Handle>();
     expectTypeOf<Prisma.TransactionClient>().toExtend<Handle>();
     expectTypeOf<EntityManager>().toExtend<Handle>();
   });
 
-  it('take the class of a Prisma client, or a client, and a publisher in every form', () => {
+  it('accept the class of a Prisma client, or a client, and a publisher in every form', () => {
     expectTypeOf<typeof PrismaService>().toExtend<NonNullable<OutboxModuleOptions['prisma']>>();
     expectTypeOf<PrismaClient>().toExtend<NonNullable<OutboxModuleOptions['prisma']>>();
     expectTypeOf<(row: OutboxRow) => Promise<void>>().toExtend<

@@ -1,4 +1,4 @@
-import { nameToken } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 import type { Listener } from './listener.js';
 
 /** A listener that threw or rejected. */

@@ -1,4 +1,5 @@
-import { type Contribution, Contributions, nameToken } from '@postcommit/core';
+import { type Contribution, Contributions } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 import { invalid } from './listener.js';
 
 /** The listeners of an application: instances of classes with `@OnEvent` methods, and results of `onEvent`. */

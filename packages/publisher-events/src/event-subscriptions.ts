@@ -1,4 +1,5 @@
-import { type Lifecycle, nameToken, OutboxError, TransientError } from '@postcommit/core';
+import { type Lifecycle, OutboxError, TransientError } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 import type { Delivery, EventBus } from './event-bus.js';
 import type { Listener } from './listener.js';
 import { listenersOf } from './listeners-of.js';

@@ -1,4 +1,5 @@
-import { OutboxError, topicMatcher } from '@postcommit/core';
+import { OutboxError } from '@postcommit/core';
+import { topicMatcher } from '@postcommit/core/internal';
 import type { EventClass } from './event-class.js';
 
 /** Marks a listener. A global symbol, so that two copies of this package recognize each other's listeners. */

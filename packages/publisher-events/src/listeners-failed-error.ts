@@ -1,4 +1,5 @@
-import { type DeadReason, errorText } from '@postcommit/core';
+import type { DeadReason } from '@postcommit/core';
+import { errorText } from '@postcommit/core/internal';
 import type { Delivery, ListenerFailure } from './event-bus.js';
 
 /** A row stores 8 KiB of an error. Shared equally, so that one long error does not cut off the other listeners' names. */

@@ -1,4 +1,4 @@
-import { tokenKey } from '@postcommit/core';
+import { tokenKey } from '@postcommit/core/internal';
 import { type Delivery, EventBus, type ListenerFailure } from './event-bus.js';
 import type { EventClass } from './event-class.js';
 import type { Listener } from './listener.js';

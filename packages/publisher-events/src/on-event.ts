@@ -1,4 +1,4 @@
-import { assertKnownOptions, type OptionNames } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import type { EventClass } from './event-class.js';
 import { assertSubscription, invalid, type Listener, toListener } from './listener.js';
 import type { Heard, ListenerOptions } from './listener-options.js';

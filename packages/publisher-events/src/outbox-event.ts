@@ -1,11 +1,5 @@
-import {
-  nameToken,
-  type OutboxHeaders,
-  type OutboxRow,
-  type OutboxTopic,
-  type PayloadOf,
-  type PublishContext,
-} from '@postcommit/core';
+import type { OutboxRow, OutboxTopic, PayloadOf, PublishContext } from '@postcommit/core';
+import { nameToken, type OutboxHeaders } from '@postcommit/core/internal';
 
 interface EventFields {
   /** The row's id, the same at every attempt. Use it as the idempotency key. */

@@ -1,14 +1,12 @@
 import {
-  assertKnownOptions,
   contributeFactory,
   Lifecycles,
   type Module,
-  nameToken,
-  type OptionNames,
   OutboxPublisher,
   optional,
   provideFactory,
 } from '@postcommit/core';
+import { assertKnownOptions, nameToken, type OptionNames } from '@postcommit/core/internal';
 import { EventBus } from './event-bus.js';
 import { contributeListeners, EventListeners, type ListenerSource } from './event-listeners.js';
 import { EventSubscriptions } from './event-subscriptions.js';

@@ -1,10 +1,5 @@
-import {
-  nameToken,
-  OutboxError,
-  OutboxPublisher,
-  type OutboxRow,
-  type PublishContext,
-} from '@postcommit/core';
+import { OutboxError, OutboxPublisher, type OutboxRow, type PublishContext } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 import type { EventBus } from './event-bus.js';
 import { ListenersFailedError } from './listeners-failed-error.js';
 import { NoListenerError, type NoListenerPolicy } from './no-listener-error.js';

@@ -1,10 +1,10 @@
 import {
-  type DispatcherOptions,
   OutboxDispatcher,
   type OutboxErrorCode,
   type OutboxPublisher,
   type OutboxRow,
 } from '@postcommit/core';
+import type { DispatcherOptions } from '@postcommit/core/internal';
 import { MemoryOutboxStore, MemoryTable, VirtualClock } from '@postcommit/store-memory';
 import { expect } from 'vitest';
 

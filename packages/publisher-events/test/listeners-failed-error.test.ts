@@ -1,4 +1,5 @@
-import { errorText, PermanentError, TransientError } from '@postcommit/core';
+import { PermanentError, TransientError } from '@postcommit/core';
+import { errorText } from '@postcommit/core/internal';
 import { ListenersFailedError } from '@postcommit/publisher-events';
 import { describe, expect, test } from 'vitest';
 
@@ -22,7 +23,7 @@ describe('ListenersFailedError', () => {
     expect(error.name).toBe('ListenersFailedError');
   });
 
-  test('names all of them within what a row keeps, however long one error is', () => {
+  test('names all of them within the limit of a row’s error text, however long one error is', () => {
     const text = errorText(failed(...Array.from({ length: 20 }, () => new Error('x'.repeat(10_000)))));
     for (let index = 1; index <= 20; index += 1) expect(text).toContain(`listener-${index}: xxx`);
   });
@@ -39,7 +40,7 @@ describe('ListenersFailedError', () => {
     expect(failed(...errors).permanent).toBe(permanent);
   });
 
-  test('is dead for the reason that all give, else just permanent', () => {
+  test('is dead for the reason that all share, or else permanent', () => {
     const undecodable = new PermanentError('a', { reason: 'undecodable' });
     expect(failed(undecodable, undecodable).deadReason).toBe('undecodable');
     expect(failed(undecodable, new PermanentError('b')).deadReason).toBe('permanent');
@@ -47,7 +48,7 @@ describe('ListenersFailedError', () => {
     expect(failed(undecodable, new Error('bug')).deadReason).toBeUndefined();
   });
 
-  test('waits as long as the most patient transient error asks', () => {
+  test('waits for the longest delay that a transient error requests', () => {
     const permanent = Object.assign(new PermanentError('gone'), { retryAfterMs: 90_000 });
     const errors = [
       new TransientError('a', 1_000),

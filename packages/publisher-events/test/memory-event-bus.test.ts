@@ -19,7 +19,7 @@ function noting(bus: MemoryEventBus): { heard: string[]; listen(name: string): (
 }
 
 describe('MemoryEventBus', () => {
-  test('hands an event to every listener of its class, and tells how many there were', async () => {
+  test('passes an event to every listener of its class, and returns how many there were', async () => {
     const bus = new MemoryEventBus();
     const { heard, listen } = noting(bus);
     listen('a');
@@ -29,17 +29,17 @@ describe('MemoryEventBus', () => {
     expect(heard).toEqual(['a', 'b']);
   });
 
-  test('an event without listeners had none', async () => {
+  test('an event without listeners returns zero', async () => {
     expect(await new MemoryEventBus().publish(new OrderPaid())).toEqual({ listeners: 0, failures: [] });
   });
 
-  test('a listener of a parent class does not hear it', async () => {
+  test('a listener of a parent class is not called', async () => {
     const bus = new MemoryEventBus();
     noting(bus).listen('a');
     expect(await bus.publish(new GiftOrderPaid())).toMatchObject({ listeners: 0 });
   });
 
-  test('a listener hears the event itself, once', async () => {
+  test('a listener receives the event itself, once', async () => {
     const bus = new MemoryEventBus();
     const heard: unknown[] = [];
     const listener = onEvent(OrderPaid, (event) => heard.push(event), { name: 'a' });
@@ -51,7 +51,7 @@ describe('MemoryEventBus', () => {
     expect(heard[0]).toBe(event);
   });
 
-  test('only listeners whose topic matches hear it, and only they count', async () => {
+  test('only listeners whose topic matches are called, and only they count', async () => {
     const bus = new MemoryEventBus();
     const heard: string[] = [];
     const listen = (name: string, topic: string): void =>
@@ -63,7 +63,7 @@ describe('MemoryEventBus', () => {
     expect(heard).toEqual(['orders']);
   });
 
-  test('hands back every error, and runs all listeners nevertheless', async () => {
+  test('returns every error, and still runs all listeners', async () => {
     const bus = new MemoryEventBus();
     const { heard, listen } = noting(bus);
     const thrown = [new Error('thrown at once'), new Error('rejected'), undefined];
@@ -90,7 +90,7 @@ describe('MemoryEventBus', () => {
     expect(heard).toEqual(['last']);
   });
 
-  test('a listener that hangs does not keep the others waiting, but the publish waits for it', async () => {
+  test('a listener that hangs does not delay the others, but the publish waits for it', async () => {
     const bus = new MemoryEventBus();
     const { heard, listen } = noting(bus);
     const gate = { open: () => {} };
@@ -106,7 +106,7 @@ describe('MemoryEventBus', () => {
     expect(heard).toEqual(['quick', 'slow', 'published']);
   });
 
-  test('who unsubscribed hears nothing more; doing so twice is harmless', async () => {
+  test('an unsubscribed listener is not called; unsubscribing twice is harmless', async () => {
     const bus = new MemoryEventBus();
     const { heard, listen } = noting(bus);
     const unsubscribe = listen('a');
@@ -117,7 +117,7 @@ describe('MemoryEventBus', () => {
     expect(heard).toEqual(['b']);
   });
 
-  test('who subscribes or unsubscribes during a publish changes the next one', async () => {
+  test('subscribing or unsubscribing during a publish affects the next one', async () => {
     const bus = new MemoryEventBus();
     const { heard, listen } = noting(bus);
     const leave = { now: () => {} };

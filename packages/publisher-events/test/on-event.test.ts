@@ -1,7 +1,8 @@
 import * as core from '@postcommit/core';
 import * as events from '@postcommit/publisher-events';
-import { listenersOf, MemoryEventBus, OutboxEvent, onEvent } from '@postcommit/publisher-events';
+import { MemoryEventBus, OutboxEvent, onEvent } from '@postcommit/publisher-events';
 import { describe, expect, test } from 'vitest';
+import { listenersOf } from '../src/listeners-of.js';
 import { refusal, rowWith } from './events-fixture.js';
 import { load } from './types/compile.js';
 
@@ -59,7 +60,7 @@ describe.each(['standard', 'legacy'] as const)('@OnEvent as a %s decorator', (de
     expect(loaded.heard).toEqual(['hello order.paid']);
   });
 
-  test('it stores metadata that no loop over the instance sees, and leaves the method as it is', () => {
+  test('it stores metadata that does not show up on the instance, and leaves the method unchanged', () => {
     const loaded = classes(`
       export class Listener { @on('a') send(event) {} }`);
     const listener = instance(loaded, 'Listener');
@@ -68,7 +69,7 @@ describe.each(['standard', 'legacy'] as const)('@OnEvent as a %s decorator', (de
     expect(Reflect.ownKeys(Reflect.get(listener, 'send'))).toEqual(['length', 'name']);
   });
 
-  test('a method may have several, with topics of their own', async () => {
+  test('a method may have several, with separate topics', async () => {
     const loaded = classes(`
       export class Listener { @on('a', 'order.*') @on('b', '*.paid') send({ topic }) { heard.push(topic); } }`);
     expect((await hear(instance(loaded, 'Listener'))).sort()).toEqual(['a', 'b']);
@@ -76,7 +77,7 @@ describe.each(['standard', 'legacy'] as const)('@OnEvent as a %s decorator', (de
     expect(loaded.heard).toEqual(['order.paid', 'order.paid', 'order.refunded']);
   });
 
-  test('a method under a symbol listens, and messages name it', () => {
+  test('a method with a symbol name listens, and messages name it', () => {
     const loaded = classes(`
       const key = Symbol('hidden');
       export class Listener { @on('a') [key](event) {} }`);
@@ -102,7 +103,7 @@ describe.each(['standard', 'legacy'] as const)('@OnEvent as a %s decorator', (de
     expect(loaded.heard).toEqual(['parent', 'override']);
   });
 
-  test('an override that is decorated anew replaces its parent under the same name, and adds another', async () => {
+  test('an override that is decorated again replaces its parent under the same name, and adds another', async () => {
     const loaded = classes(`
       class Parent { @on('a') send(event) {} }
       export class Same extends Parent { @on('a', 'order.*') send({ topic }) { heard.push(topic); } }
@@ -120,7 +121,7 @@ describe.each(['standard', 'legacy'] as const)('@OnEvent as a %s decorator', (de
     ['get send() { return 1; }', 'send'],
     ['send = 1;', 'send'],
     ...(decorators === 'standard' ? [['#send(event) {}', '#send']] : []),
-  ])('it is refused on %s', (member, name) => {
+  ])('it is rejected on %s', (member, name) => {
     expect(() => classes(`export class Listener { @on('a') ${member} }`)).toThrow(
       refusal(
         'INVALID_CONFIG',
@@ -137,7 +138,7 @@ describe.each(['standard', 'legacy'] as const)('@OnEvent as a %s decorator', (de
     ['OnEvent(OutboxEvent)', "give the listener a name: { name: 'order-projector' }"],
     ['OnEvent(OutboxEvent, { name: " " })', "give the listener a name: { name: 'order-projector' }"],
     ['OnEvent(OutboxEvent, { name: "a", topic: "" })', "topic must be a pattern such as 'order.*'"],
-  ])('@%s is refused where it is written', (decorator, message) => {
+  ])('@%s is rejected where it is used', (decorator, message) => {
     expect(() => classes(`export class Listener { @${decorator} send(event) {} }`)).toThrow(
       refusal('INVALID_CONFIG', `@OnEvent on send: ${message}`),
     );
@@ -145,7 +146,7 @@ describe.each(['standard', 'legacy'] as const)('@OnEvent as a %s decorator', (de
 });
 
 describe('onEvent', () => {
-  test('is a listener without a class, which says where it is written', async () => {
+  test('is a listener without a class, named after its source location', async () => {
     const heard: string[] = [];
     const send = (event: OutboxEvent): void => void heard.push(event.topic);
     const listener = onEvent(OutboxEvent, send, { name: 'sender' });
@@ -161,12 +162,12 @@ describe('onEvent', () => {
     [() => onEvent(OutboxEvent, () => {}, undefined as never), 'give the listener a name'],
     [() => onEvent(OutboxEvent, () => {}, { name: 'a', topic: '' }), 'topic must be a pattern'],
     [() => onEvent(OutboxEvent, undefined as never, { name: 'a' }), 'the second argument must be a function'],
-  ])('is refused where it is written: %s', (make, message) => {
+  ])('is rejected where it is called: %s', (make, message) => {
     expect(make).toThrow(refusal('INVALID_CONFIG', message));
   });
 });
 
-test('what has no method with @OnEvent is no listener', () => {
+test('an object without a method with @OnEvent is not a listener', () => {
   class Forgotten {}
   const message = 'Forgotten: it is among the listeners, but has no method with @OnEvent(…)';
   expect(() => listenersOf(new Forgotten())).toThrow(refusal('INVALID_CONFIG', message));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { rowWith } from './events-fixture.js';
 
 describe('OutboxEvent', () => {
-  test('tells a listener all that it needs of the row and of the try', () => {
+  test('has all that a listener needs from the row and the attempt', () => {
     const { signal } = new AbortController();
     const row = rowWith({ key: 'order-7', headers: { trace: 'abc' }, createdAt: new Date(5), attempts: 2 });
     const event = new OutboxEvent(row, { attempt: 3, signal });
@@ -19,13 +19,13 @@ describe('OutboxEvent', () => {
     expect(event.signal).toBe(signal);
   });
 
-  test('has no key where the row has none', () => {
+  test('has no key if the row has none', () => {
     expect('key' in new OutboxEvent(rowWith(), { attempt: 1, signal: new AbortController().signal })).toBe(
       false,
     );
   });
 
-  test('asks for the signal only when a listener does: making one costs', () => {
+  test('creates the signal only if a listener uses it', () => {
     const asked: string[] = [];
     const context = {
       attempt: 1,
@@ -40,7 +40,7 @@ describe('OutboxEvent', () => {
     expect(asked).toEqual(['signal']);
   });
 
-  test('is a class by the name that it has in the documents', () => {
+  test('is a class named as in the documents', () => {
     const event = new OutboxEvent(rowWith(), { attempt: 1, signal: new AbortController().signal });
     expect(event).toBeInstanceOf(OutboxEvent);
     expect(OutboxEvent.name).toBe('OutboxEvent');

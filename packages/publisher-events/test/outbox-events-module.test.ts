@@ -98,7 +98,7 @@ describe.each(lineUps)('OutboxEventsModule with %s', (_title, eventModules) => {
     expect(seen).toEqual(['projected 7', 'projected 7', 'projected 7']);
   });
 
-  test('after the stop a row fails and waits: it is neither heard nor dead for want of listeners', async () => {
+  test('after the stop a row fails and waits: it is neither delivered nor dead without listeners', async () => {
     const heard: string[] = [];
     const app = compose([heardBy(heard, 'a')]);
     await app.start();
@@ -111,7 +111,7 @@ describe.each(lineUps)('OutboxEventsModule with %s', (_title, eventModules) => {
     expect(heard).toEqual(['a order.paid']);
   });
 
-  test('refuses two listeners of one name, and names both, before anything starts', async () => {
+  test('rejects two listeners of one name, and names both, before anything starts', async () => {
     const steps: string[] = [];
     const lifecycle = { name: 'other', start: () => void steps.push('start'), stop: () => {} };
     const first = onEvent(OutboxEvent, function project() {}, { name: 'order-projector' });
@@ -135,7 +135,7 @@ describe.each(lineUps)('OutboxEventsModule with %s', (_title, eventModules) => {
 
 describe('classes that listen', () => {
   test.each(['standard', 'legacy'] as const)(
-    'get what static inject names (%s decorators)',
+    'receive what static inject names (%s decorators)',
     async (decorators) => {
       const { Projector, Orders } = load(
         {
@@ -163,7 +163,7 @@ describe('classes that listen', () => {
     },
   );
 
-  test('get what @Inject names; without it the composition is refused by name', async () => {
+  test('receive what @Inject names; without it the composition is rejected by name', async () => {
     const { OrderProjector, Orders } = load({ fixture: 'injected.ts' }, 'legacy', modules) as Record<
       string,
       new () => object
@@ -211,7 +211,7 @@ describe('classes that listen', () => {
     expect(made).toEqual([app.get(CountedProjector)]);
   });
 
-  test('a plain function is told to be wrapped', () => {
+  test('a plain function is rejected with the advice to wrap it', () => {
     for (const wrong of [() => {}, 'listener', undefined, null])
       expect(() => contributeListeners(wrong as never)).toThrow(
         refusal('INVALID_CONFIG', 'wrap a function in onEvent(…)'),
@@ -220,7 +220,7 @@ describe('classes that listen', () => {
 });
 
 describe('OutboxEventsModule', () => {
-  test('takes onNoListener, and refuses nonsense where it is written', async () => {
+  test('accepts onNoListener, and rejects invalid values where they are set', async () => {
     const app = composeModules([
       OutboxModule,
       OutboxMemoryModule,
@@ -232,7 +232,7 @@ describe('OutboxEventsModule', () => {
     );
   });
 
-  test('without options, a row that nobody hears is dead', async () => {
+  test('without options, a row without listeners is dead', async () => {
     const app = composeModules([OutboxModule, OutboxMemoryModule, OutboxEventsModule]);
     expect(await dispatchOne(app)).toMatchObject({ dead: 1 });
     expect(app.get(OutboxPublisher)).toBe(app.get(OutboxEventsPublisher));
@@ -281,7 +281,7 @@ describe('OutboxEventsModule', () => {
 describe('EventsModule', () => {
   class OrderShipped {}
 
-  test('says what to compose when there is no bus', async () => {
+  test('names the module to compose if there is no bus', async () => {
     const app = composeModules([EventsModule]);
     const message = 'compose EventsMemoryModule, or add preferences: [{ provide: EventBus';
     await expect(app.start()).rejects.toEqual(refusal('MISSING_BINDING', message));
@@ -289,7 +289,7 @@ describe('EventsModule', () => {
     expect(() => outbox.get(OutboxDispatcher)).toThrow(refusal('MISSING_BINDING', message));
   });
 
-  test('serves events of the application, without an outbox; listeners hear from start to stop', async () => {
+  test('serves events of the application, without an outbox; listeners are subscribed from start to stop', async () => {
     const heard: object[] = [];
     const listener = onEvent(OrderShipped, (event) => heard.push(event), { name: 'shipping' });
     const app = composeModules([
@@ -305,7 +305,7 @@ describe('EventsModule', () => {
     expect(heard).toHaveLength(1);
   });
 
-  test('has subscribed the listeners when work starts, and unsubscribes when it has stopped', async () => {
+  test('subscribes the listeners before work starts, and unsubscribes them after it has stopped', async () => {
     const counts: number[] = [];
     const count = async (bus: EventBus): Promise<void> =>
       void counts.push((await bus.publish(new OrderShipped())).listeners);

@@ -5,10 +5,10 @@ import {
   MemoryEventBus,
   OutboxEvent,
   OutboxEventsPublisher,
-  type OutboxEventsPublisherOptions,
   onEvent,
 } from '@postcommit/publisher-events';
 import { describe, expect, test } from 'vitest';
+import type { OutboxEventsPublisherOptions } from '../src/outbox-events-publisher.js';
 import { type OutboxFixture, openOutbox, paid, refusal } from './events-fixture.js';
 
 function open(listeners: Listener<OutboxEvent>[], options?: OutboxEventsPublisherOptions): OutboxFixture {
@@ -33,7 +33,7 @@ function outcomes(errors: Record<string, unknown>): { ran: string[]; listeners: 
 }
 
 describe('OutboxEventsPublisher', () => {
-  test('hands each row to all listeners as one event, and then it is dispatched', async () => {
+  test('passes each row to all listeners as one event, and then it is dispatched', async () => {
     const heard: OutboxEvent[] = [];
     const listen = (name: string): Listener<OutboxEvent> =>
       onEvent(OutboxEvent, (event) => heard.push(event), { name });
@@ -76,7 +76,7 @@ describe('OutboxEventsPublisher', () => {
     }
   });
 
-  test('a failed row comes again to all listeners, with the same id and the next attempt', async () => {
+  test('a failed row is passed to all listeners again, with the same id and the next attempt', async () => {
     const heard: string[] = [];
     const { store, dispatcher } = open([
       onEvent(OutboxEvent, ({ id, attempt }) => heard.push(`a ${id} ${attempt}`), { name: 'a' }),
@@ -94,7 +94,7 @@ describe('OutboxEventsPublisher', () => {
     expect(heard).toEqual(['a row-7 1', 'a row-7 2']);
   });
 
-  test('permanent errors only: dead at once, for the reason they give', async () => {
+  test('with permanent errors only, the row is dead at once, for their reason', async () => {
     const gone = new PermanentError('gone', { reason: 'undecodable' });
     const { store, dispatcher, row } = open(outcomes({ a: gone, b: undefined }).listeners);
     await store.enqueue(paid);
@@ -102,7 +102,7 @@ describe('OutboxEventsPublisher', () => {
     expect(await row()).toMatchObject({ deadReason: 'undecodable', attempts: 1 });
   });
 
-  test('one that may still succeed keeps the row alive, for as long as it asks', async () => {
+  test('one transient error keeps the row alive, for the delay it requests', async () => {
     const errors = {
       a: new PermanentError('gone'),
       b: new TransientError('busy', 60_000),
@@ -118,7 +118,7 @@ describe('OutboxEventsPublisher', () => {
     expect(await dispatcher().dispatchPending()).toMatchObject({ fetched: 1 });
   });
 
-  test('the signal aborts when the publish takes too long, and a listener that obeys ends', async () => {
+  test('the signal aborts when the publish takes too long, and ends a listener that respects it', async () => {
     const ended: unknown[] = [];
     const obedient = onEvent(
       OutboxEvent,
@@ -141,7 +141,7 @@ describe('OutboxEventsPublisher', () => {
   });
 });
 
-describe('a row that no listener hears', () => {
+describe('a row without listeners', () => {
   test('is dead by default, with a reason and the topic', async () => {
     const { store, dispatcher, row } = open([]);
     await store.enqueue(paid);
@@ -158,7 +158,7 @@ describe('a row that no listener hears', () => {
     expect(await dispatcher().dispatchPending()).toMatchObject({ dispatched: 1 });
   });
 
-  test("waits with onNoListener: 'release', each time longer, for an instance that has one", async () => {
+  test("waits with onNoListener: 'release', longer each time, for an instance that has one", async () => {
     const { clock, store, dispatcher, row } = open([], { onNoListener: 'release' });
     await store.enqueue(paid);
     const old = dispatcher();
@@ -180,7 +180,7 @@ describe('a row that no listener hears', () => {
     expect(heard).toEqual([(await row()).id]);
   });
 
-  test('waits as long as its own backoff where that is longer, but never longer than 5 minutes else', async () => {
+  test('waits as long as its own backoff if that is longer, but otherwise never longer than 5 minutes', async () => {
     const { clock, store, dispatcher } = open([], { onNoListener: 'release' });
     await store.enqueue({ ...paid, retry: { backoff: { type: 'fixed', delayMs: 60_000 } } });
     for (const waitMs of [60_000, 60_000, 60_000, 60_000, 80_000, 160_000, 300_000, 300_000]) {
@@ -210,7 +210,7 @@ describe('a row that no listener hears', () => {
     expect(await store.peek({ reason: 'no-listener' }, 9)).toMatchObject([{ topic: 'user.created' }]);
   });
 
-  test('is none where a listener without a pattern hears all', async () => {
+  test('is not one if a listener without a pattern receives all', async () => {
     const { store, dispatcher } = open(outcomes({ all: undefined }).listeners);
     await store.enqueue({ topic: 'whatever', payload: 1 });
     expect(await dispatcher().dispatchPending()).toMatchObject({ dispatched: 1 });

@@ -40,7 +40,7 @@ describe.each([
     return app.get(core.OutboxDispatcher).dispatchPending();
   }
 
-  test('values of onEvent hear', async () => {
+  test('values of onEvent are called', async () => {
     const { OutboxEvent, onEvent } = copies().listening;
     const heard: string[] = [];
     const listener = onEvent(OutboxEvent, ({ topic }) => heard.push(topic), { name: 'a', topic: 'order.*' });
@@ -48,7 +48,7 @@ describe.each([
     expect(heard).toEqual(['order.paid']);
   });
 
-  test.each(['standard', 'legacy'] as const)('classes with %s decorators hear', async (decorators) => {
+  test.each(['standard', 'legacy'] as const)('classes with %s decorators are called', async (decorators) => {
     const modules = { '@postcommit/core': core, '@postcommit/publisher-events': copies().listening };
     const { OrderProjector, seen } = load({ fixture: 'order-projector.ts' }, decorators, modules);
     expect(await dispatchOne(compose(OrderProjector as new () => object))).toMatchObject({ dispatched: 1 });

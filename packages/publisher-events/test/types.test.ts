@@ -4,15 +4,15 @@ import { problemsOf } from './types/compile.js';
 const patience = { timeout: 60_000 };
 
 describe.each(['standard', 'legacy'] as const)('with %s decorators, the types serve', (decorators) => {
-  test("who writes the specification's sample", patience, () => {
+  test("the specification's sample", patience, () => {
     expect(problemsOf('order-projector.ts', decorators)).toEqual([]);
   });
 
-  test('who declares no topics', patience, () => {
+  test('applications without topics', patience, () => {
     expect(problemsOf('listeners.ts', decorators)).toEqual([]);
   });
 
-  test('who declares topics', patience, () => {
+  test('applications with topics', patience, () => {
     expect(problemsOf('topics.ts', decorators)).toEqual([]);
   });
 });

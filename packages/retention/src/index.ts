@@ -1,3 +1,3 @@
 export { OutboxRetentionJob } from './outbox-retention-job.js';
 export { OutboxRetentionModule } from './outbox-retention-module.js';
-export type { OutboxRetentionOptions, PurgeReport, RetentionLogger } from './retention.js';
+export type { OutboxRetentionOptions, PurgeReport } from './retention.js';

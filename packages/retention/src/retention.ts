@@ -1,4 +1,5 @@
-import { assertKnownOptions, type OptionNames, OutboxError } from '@postcommit/core';
+import { OutboxError } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import { assertJobSchedule } from '@postcommit/scheduler';
 
 /** How many rows a sweep deleted, by state. */

@@ -72,7 +72,7 @@ describe('a sweep on PostgreSQL', () => {
     expect(purged).toEqual([{ dispatched: 1, dead: 0, processed: 0 }]);
   });
 
-  test('deletes dead rows only past an age of their own', async () => {
+  test('deletes dead rows only past a separate age', async () => {
     const purged: PurgeReport[] = [];
     const app = compose({ deadRetentionMs: 30 * DAY_MS, onPurged: (report) => purged.push(report) });
     await addRows(app.get(OutboxStore), 'long ago');
@@ -89,7 +89,7 @@ describe('a sweep on PostgreSQL', () => {
     expect(purged).toEqual([{ dispatched: 2, dead: 1, processed: 0 }]);
   });
 
-  test('forgets what consumers processed only where an age for that is configured', async () => {
+  test('deletes processed messages only if an age for them is configured', async () => {
     const remembered = async () =>
       (await fixture.query('select row_id from outbox_processed order by row_id')).map(
         ({ row_id }) => row_id,
@@ -116,7 +116,7 @@ describe('a sweep on PostgreSQL', () => {
     expect(await sweep(app)).toEqual(['dispatched late']);
   });
 
-  test('runs by the clock, under its lock in the database', async () => {
+  test('runs on schedule, under its lock in the database', async () => {
     let tell = (_report: PurgeReport): void => {};
     const purged = new Promise<PurgeReport>((resolve) => {
       tell = resolve;

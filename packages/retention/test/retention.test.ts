@@ -46,7 +46,7 @@ describe('OutboxRetentionModule', () => {
     ]);
   });
 
-  test("the specification's line-up composes and sweeps at its time, dispatching besides", async () => {
+  test("the specification's line-up composes, dispatches and sweeps at its time", async () => {
     vi.useFakeTimers({ now: new Date('2026-01-09T02:59:58.500Z') });
     const clock = new VirtualClock(new Date('2026-01-01T00:00:00Z'));
     const purged: PurgeReport[] = [];
@@ -75,7 +75,7 @@ describe('OutboxRetentionModule', () => {
     ]);
   });
 
-  test('without a scheduler the start says which module to add', async () => {
+  test('without a scheduler the start names the module to add', async () => {
     await expect(composeModules([...outbox(), OutboxRetentionModule]).start()).rejects.toMatchObject({
       code: 'MISSING_BINDING',
       message: expect.stringMatching(/OutboxRetentionModule.*compose SchedulerCronerModule/),
@@ -101,7 +101,7 @@ describe('OutboxRetentionModule', () => {
 });
 
 describe('OutboxRetentionJob', () => {
-  test('is silent when it deleted nothing', async () => {
+  test('logs nothing if it deleted nothing', async () => {
     const onPurged = vi.fn();
     await new OutboxRetentionJob(new MemoryOutboxStore(), undefined, { onPurged }).execute();
     expect(onPurged).not.toHaveBeenCalled();
@@ -133,7 +133,7 @@ describe('OutboxRetentionJob', () => {
     expect(written).toHaveBeenCalledOnce();
   });
 
-  test('logs what consumers no longer remember', async () => {
+  test('logs how many processed messages were deleted', async () => {
     const logger = { info: vi.fn() };
     const processed = { purge: async () => 2 } as unknown as ProcessedMessages;
     const options = { processedRetentionMs: 90_000, logger };
@@ -143,7 +143,7 @@ describe('OutboxRetentionJob', () => {
     ]);
   });
 
-  test('reports what it deleted also when the second half of the sweep fails', async () => {
+  test('reports what it deleted even if the second half of the sweep fails', async () => {
     const clock = new VirtualClock();
     const store = new MemoryOutboxStore({ table: new MemoryTable(clock) });
     await store.markDispatched(await store.enqueue(entry));
@@ -155,7 +155,7 @@ describe('OutboxRetentionJob', () => {
     expect(onPurged).toHaveBeenCalledExactlyOnceWith({ dispatched: 1, dead: 0, processed: 0 });
   });
 
-  test('a sweep that was aborted does not begin with the dead rows', async () => {
+  test('an aborted sweep does not start with the dead rows', async () => {
     const store = new MemoryOutboxStore();
     store.purgeDead = vi.fn(async () => 0);
     await new OutboxRetentionJob(store, undefined, { deadRetentionMs: 1 }).execute({
@@ -164,7 +164,7 @@ describe('OutboxRetentionJob', () => {
     expect(store.purgeDead).not.toHaveBeenCalled();
   });
 
-  test('a sweep that fails is told by the scheduler, and the application goes on', async () => {
+  test('a failed sweep is reported by the scheduler, and the application continues', async () => {
     vi.useFakeTimers({ now: new Date('2026-01-01T02:59:59.500Z') });
     const app = composeModules([...outbox(), SchedulerCronerModule, OutboxRetentionModule]);
     onTestFinished(() => app.stop({ graceMs: 0 }));
@@ -177,7 +177,7 @@ describe('OutboxRetentionJob', () => {
   });
 });
 
-test('an age for what was processed needs a store that remembers it', () => {
+test('an age for processed messages needs a store that keeps them', () => {
   const make = (): unknown =>
     new OutboxRetentionJob(new MemoryOutboxStore(), undefined, { processedRetentionMs: 1 });
   expect(make).toThrow(/ProcessedMessages/);

@@ -1,17 +1,17 @@
-export type { NoListener, OnNoListener } from './no-listener-counter.js';
-export { NO_LISTENER_METRIC, NoListenerCounter } from './no-listener-counter.js';
-export type { ScheduleEnvelope } from './schedule-envelope.js';
+// Scheduling
+export { ScheduleService } from './schedule-service.js';
+export type { ScheduleSpec } from './schedule-spec.js';
+export type { ScheduledMessage, ScheduleStatus } from './scheduled-message.js';
 export type { ScheduleErrorCode } from './schedule-error.js';
 export { ScheduleError } from './schedule-error.js';
+
+// Listening
 export type { ScheduleArrived as IScheduleArrivedEvent } from './schedule-events.js';
-export { SCHEDULE_ARRIVED, SCHEDULE_FAILED, ScheduleArrived, ScheduleFailed } from './schedule-events.js';
-export type { ScheduleBackoff, ScheduleRetry, ScheduleRetryPolicy } from './schedule-retry.js';
-export { DEFAULT_SCHEDULE_RETRY, SCHEDULE_RETRY_BOUNDS } from './schedule-retry.js';
-export { SCHEDULE_HEADER, SCHEDULE_TOPIC } from './schedule-row.js';
-export type { ScheduleFilter, ScheduleServiceOptions } from './schedule-service.js';
-export { ScheduleService } from './schedule-service.js';
-export type { ScheduleMetadata, ScheduleSpec } from './schedule-spec.js';
-export type { ScheduleRetentionOptions } from './schedule-sweep.js';
-export type { ScheduledMessage, ScheduleStatus } from './scheduled-message.js';
+export { ScheduleArrived, ScheduleFailed } from './schedule-events.js';
+
+// The module
 export type { ScheduledMessagesModuleOptions } from './scheduled-messages-module.js';
 export { ScheduledMessagesModule } from './scheduled-messages-module.js';
+
+// Messages that nobody listens to
+export { NoListenerCounter } from './no-listener-counter.js';

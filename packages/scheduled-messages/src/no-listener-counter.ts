@@ -1,4 +1,5 @@
-import { errorText, nameToken, type OutboxCounter } from '@postcommit/core';
+import type { OutboxCounter } from '@postcommit/core/internal';
+import { errorText, nameToken } from '@postcommit/core/internal';
 
 /** The name under which `@postcommit/telemetry` exports the counter. */
 export const NO_LISTENER_METRIC = 'app_schedule_job_no_listener_total';

@@ -1,4 +1,5 @@
-import { assertOlderThan, type OutboxStore } from '@postcommit/core';
+import type { OutboxStore } from '@postcommit/core';
+import { assertOlderThan } from '@postcommit/core/internal';
 import { isScheduleRow, SCHEDULE_TOPIC } from './schedule-row.js';
 
 /** Specification 004: failed jobs are kept for 30 days. */

@@ -1,10 +1,5 @@
-import {
-  type DeadReason,
-  nameToken,
-  type OutboxTopic,
-  type PayloadOf,
-  type PublishContext,
-} from '@postcommit/core';
+import type { DeadReason, OutboxTopic, PayloadOf, PublishContext } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 import type { ScheduleEnvelope } from './schedule-envelope.js';
 import type { ScheduleMetadata } from './schedule-spec.js';
 

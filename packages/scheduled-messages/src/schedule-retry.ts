@@ -1,4 +1,5 @@
-import { type OptionNames, type RetryOptions, unknownOption } from '@postcommit/core';
+import type { RetryOptions } from '@postcommit/core';
+import { type OptionNames, unknownOption } from '@postcommit/core/internal';
 import { ScheduleError } from './schedule-error.js';
 
 /** How a scheduled message is retried. Omitted fields come from the module's `retry`, then from the defaults. */

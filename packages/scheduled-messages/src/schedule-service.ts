@@ -1,16 +1,18 @@
 import {
-  assertKnownOptions,
-  assertLimit,
   type CancelResult,
   EnqueuePipeline,
-  nameToken,
-  type OptionNames,
   type OutboxEntry,
   OutboxError,
   type OutboxStore,
   type TransactionalOutboxStore,
-  topicMatcher,
 } from '@postcommit/core';
+import {
+  assertKnownOptions,
+  assertLimit,
+  nameToken,
+  type OptionNames,
+  topicMatcher,
+} from '@postcommit/core/internal';
 import { findSchedules } from './find-schedules.js';
 import { assertFitsSchema } from './payload-schema.js';
 import { type CompletedRetention, purgeCompletedSchedules } from './purge-completed-schedules.js';

@@ -1,12 +1,11 @@
+import { type Clock, type DispatchEvents, type Lifecycle, OutboxError } from '@postcommit/core';
 import {
   assertKnownOptions,
-  type Clock,
-  type DispatchEvents,
-  type Lifecycle,
+  assertWholeNumber,
+  MAX_TIMER_MS,
   type OptionNames,
-  OutboxError,
   systemClock,
-} from '@postcommit/core';
+} from '@postcommit/core/internal';
 import { COMPLETED_RETENTION, type CompletedRetention } from './purge-completed-schedules.js';
 import { DEAD_RETENTION_MS } from './purge-dead-schedules.js';
 import type { ScheduleService } from './schedule-service.js';
@@ -52,6 +51,8 @@ const OPTION_NAMES: OptionNames<ScheduleRetentionOptions> = {
 };
 
 const HOUR_MS = 3_600_000;
+/** One more is asked for, and every database accepts that as a limit. */
+const MOST_KEPT = 2 ** 31 - 2;
 
 /**
  * Fills in the defaults.
@@ -65,9 +66,8 @@ export function resolveScheduleRetention(options: ScheduleRetentionOptions = {})
   const { completedCount: count = COMPLETED_RETENTION.count } = options;
   assertPositive('retention.failedAgeMs', failedAgeMs, Number.MAX_SAFE_INTEGER);
   assertPositive('retention.completedAgeMs', ageMs, Number.MAX_SAFE_INTEGER);
-  assertCount(count);
-  // A timer with a longer delay fires at once.
-  assertPositive('retention.sweepIntervalMs', sweepIntervalMs, 2 ** 31 - 1);
+  assertWholeNumber('ScheduledMessagesModule: retention.completedCount', count, { most: MOST_KEPT });
+  assertPositive('retention.sweepIntervalMs', sweepIntervalMs, MAX_TIMER_MS);
   return { failedAgeMs, completed: { ageMs, count }, sweepIntervalMs };
 }
 
@@ -128,13 +128,5 @@ function assertPositive(name: string, value: number, max: number): void {
   throw new OutboxError(
     'INVALID_CONFIG',
     `ScheduledMessagesModule: ${name} must be above 0 and at most ${max} milliseconds, got ${String(value)}`,
-  );
-}
-
-function assertCount(count: number): void {
-  if (Number.isInteger(count) && count >= 1 && count < 2 ** 31 - 1) return;
-  throw new OutboxError(
-    'INVALID_CONFIG',
-    `ScheduledMessagesModule: retention.completedCount must be a whole number from 1, got ${String(count)}`,
   );
 }

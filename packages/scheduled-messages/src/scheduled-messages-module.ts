@@ -1,19 +1,17 @@
 import {
-  assertKnownOptions,
   type Contribution,
   contributeFactory,
   DispatchEvents,
   EnqueuePipeline,
   Lifecycles,
   type Module,
-  nameToken,
-  type OptionNames,
   OutboxCounters,
   OutboxRoutes,
   OutboxStore,
   optional,
   provideFactory,
 } from '@postcommit/core';
+import { assertKnownOptions, nameToken, type OptionNames } from '@postcommit/core/internal';
 import {
   contributeListeners,
   EventBus,

@@ -86,7 +86,7 @@ describe.each(['never analysed', 'analysed'])(`with ${FUTURE} schedules in the f
     if (statistics === 'analysed') await fixture.query('analyze outbox');
   });
 
-  test.each(['custom', 'generic'])('a claim reads what is due, and no more; %s plan', async (mode) => {
+  test.each(['custom', 'generic'])('a claim reads only due rows; %s plan', async (mode) => {
     const { read, seqScans, claimed } = await rowsReadByClaim(mode);
     expect(claimed).toBe(LIMIT);
     expect(seqScans).toBe(0);
@@ -98,7 +98,7 @@ describe.each(['never analysed', 'analysed'])(`with ${FUTURE} schedules in the f
 describe('with nothing due at all', () => {
   beforeAll(() => fixture.query("delete from outbox where id like 'due%'"));
 
-  test.each(['custom', 'generic'])('a claim reads no row of the future; %s plan', async (mode) => {
+  test.each(['custom', 'generic'])('a claim reads no future row; %s plan', async (mode) => {
     expect(await rowsReadByClaim(mode)).toEqual({ read: 0, seqScans: 0, claimed: 0 });
   });
 });

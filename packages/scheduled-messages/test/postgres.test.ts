@@ -1,13 +1,13 @@
 import {
   composeModules,
   type DispatchEventMap,
-  type DispatchEventName,
   DispatchEvents,
   type OutboxApp,
   OutboxModule,
   type OutboxRow,
   OutboxStore,
 } from '@postcommit/core';
+import type { DispatchEventName } from '@postcommit/core/internal';
 import {
   ScheduledMessagesModule,
   type ScheduledMessagesModuleOptions,
@@ -100,7 +100,7 @@ async function inTransaction<T>(
 }
 
 test(
-  'a schedule commits with the business row, and arrives by a real worker, not before its time',
+  'a schedule commits with the business row, and a real worker delivers it, not before its time',
   patience,
   async () => {
     const wasDue: unknown[] = [];
@@ -137,7 +137,7 @@ test(
 );
 
 test(
-  'retries wait 30 s, 1, 2, 4 min; after the fifth it has failed, and schedule.failed is told',
+  'retries wait 30 s, 1, 2, 4 min; after the fifth attempt it has failed, and schedule.failed is emitted',
   patience,
   async () => {
     const { arrived, failed, listeners } = recorder(() => {
@@ -172,7 +172,7 @@ test(
   },
 );
 
-test('cancelled in flight, the attempt finishes and is fenced', patience, async () => {
+test('a schedule cancelled in flight finishes its attempt and is fenced', patience, async () => {
   const started = gate();
   const finish = gate();
   const { arrived, failed, listeners } = recorder(async () => {
@@ -194,7 +194,7 @@ test('cancelled in flight, the attempt finishes and is fenced', patience, async 
   expect([arrived.length, failed.length]).toEqual([1, 0]);
 });
 
-test('cancelled in backoff, the waiting retry never runs', patience, async () => {
+test('a schedule cancelled in backoff is never retried', patience, async () => {
   const { arrived, listeners } = recorder(({ topic }) => {
     if (topic === 'bad') throw new Error('no');
   });
@@ -212,7 +212,7 @@ test('cancelled in backoff, the waiting retry never runs', patience, async () =>
   expect(await readSchedule(schedulesOf(app), id)).toMatchObject({ status: 'cancelled', attempts: 1 });
 });
 
-test('one process schedules, another one hears', patience, async () => {
+test('one process schedules, another one listens', patience, async () => {
   const heard = gate();
   const { arrived, listeners } = recorder(() => heard.open());
   await start({ listeners });
@@ -222,7 +222,7 @@ test('one process schedules, another one hears', patience, async () => {
   expect(arrived).toMatchObject([{ scheduledJobId: id }]);
 });
 
-test('the application looks, cancels and purges; what is not a schedule stays', patience, async () => {
+test('the application lists, cancels and purges schedules; other rows stay', patience, async () => {
   const app = compose({});
   const schedules = schedulesOf(app);
   const store = app.get(OutboxStore);
@@ -242,7 +242,7 @@ test('the application looks, cancels and purges; what is not a schedule stays', 
   expect(await store.count()).toMatchObject({ pending: 2, dead: 1 });
 });
 
-test('a pool is no transaction: nothing is written outside one', async () => {
+test('a pool is not a transaction: nothing is written outside one', async () => {
   const schedules = schedulesOf(compose({}));
   const spec = await inMs(0);
   await expect(schedules.scheduleWith(fixture.pool as never, spec)).rejects.toMatchObject({
@@ -252,7 +252,7 @@ test('a pool is no transaction: nothing is written outside one', async () => {
 });
 
 test(
-  'of whole batches that completed at the same time exactly the latest 1,000 are kept',
+  'exactly the latest 1,000 completed rows are kept, even if whole batches completed at the same time',
   patience,
   async () => {
     const app = compose({}, { worker: false });

@@ -7,11 +7,11 @@ const refusal = (text: string): unknown =>
   expect.objectContaining({ code: 'INVALID_ENTRY', message: expect.stringContaining(text) });
 
 describe('a Date', () => {
-  test('is the instant that it is, whatever the zone', () => {
+  test('is the same instant, whatever the time zone', () => {
     expect(instant(new Date('2026-05-01T10:00:00Z'), 'Asia/Tokyo')).toBe('2026-05-01T10:00:00.000Z');
   });
 
-  test('keeps its zone, UTC where none is given', () => {
+  test('keeps its time zone, which defaults to UTC', () => {
     expect(resolveRunAt(new Date(0), 'Asia/Tokyo').timezone).toBe('Asia/Tokyo');
     expect(resolveRunAt(new Date(0), undefined).timezone).toBe('UTC');
   });
@@ -22,7 +22,7 @@ describe('a Date', () => {
     expect(() => resolveRunAt(undefined, 'UTC')).toThrow(refusal('valid Date'));
   });
 
-  test('that the caller changes later changes nothing here', () => {
+  test('is copied: a later change by the caller has no effect', () => {
     const date = new Date('2026-05-01T10:00:00Z');
     const { runAt } = resolveRunAt(date, 'UTC');
     date.setTime(0);
@@ -77,7 +77,7 @@ describe('a wall-clock time', () => {
     expect(instant(wall, zone)).toBe(expected);
   });
 
-  test('every half hour of a year reads back as what was written, or was skipped', () => {
+  test('every half hour of a year reads back as written, or was skipped', () => {
     const read = new Intl.DateTimeFormat('sv-SE', {
       timeZone: 'Europe/Berlin',
       dateStyle: 'short',
@@ -98,7 +98,7 @@ describe('a wall-clock time', () => {
     '2026-01-01T24:00',
     '2026-01-01T10:60',
     '2025-02-29T00:00',
-  ])('%s is in no calendar', (wall) => {
+  ])('%s is not in the calendar', (wall) => {
     expect(() => resolveRunAt(wall, 'UTC')).toThrow(refusal('calendar'));
   });
 
@@ -109,11 +109,11 @@ describe('a wall-clock time', () => {
     },
   );
 
-  test('needs its zone, since a guess would be hours off', () => {
+  test('needs its time zone, because a guess would be hours off', () => {
     expect(() => resolveRunAt('2026-01-01T10:00', undefined)).toThrow(refusal('timezone'));
   });
 });
 
-test.each(['Mars/Olympus', '', 7, null])('%j is no time zone, for a Date neither', (zone) => {
+test.each(['Mars/Olympus', '', 7, null])('%j is not a time zone, even for a Date', (zone) => {
   expect(() => resolveRunAt(new Date(), zone)).toThrow(refusal('IANA'));
 });

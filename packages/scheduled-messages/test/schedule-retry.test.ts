@@ -1,9 +1,6 @@
-import {
-  DEFAULT_SCHEDULE_RETRY,
-  ScheduledMessagesModule,
-  type ScheduleRetry,
-} from '@postcommit/scheduled-messages';
+import { ScheduledMessagesModule } from '@postcommit/scheduled-messages';
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_SCHEDULE_RETRY, type ScheduleRetry } from '../src/schedule-retry.js';
 import { openSchedules } from './schedules-fixture.js';
 
 const INVALID = expect.objectContaining({ name: 'ScheduleError', code: 'SCHEDULE_RETRY_POLICY_INVALID' });
@@ -19,7 +16,7 @@ test('the defaults are 5 attempts, exponential, 30,000 ms', async () => {
   expect(await retryOf()).toEqual(DEFAULT_SCHEDULE_RETRY);
 });
 
-test('a schedule overrides them, the whole or a part', async () => {
+test('a schedule overrides all or some of them', async () => {
   const whole = { attempts: 3, backoff: { type: 'fixed', delay: 10_000 } } as const;
   expect(await retryOf(whole)).toEqual(whole);
   expect(await retryOf({ attempts: 2 })).toEqual({ ...DEFAULT_SCHEDULE_RETRY, attempts: 2 });
@@ -29,7 +26,7 @@ test('a schedule overrides them, the whole or a part', async () => {
   });
 });
 
-test("the module's come in between", async () => {
+test('the defaults of the module come in between', async () => {
   const defaults = { attempts: 9, backoff: { type: 'fixed', delay: 2_000 } } as const;
   expect(await retryOf(undefined, defaults)).toEqual(defaults);
   expect(await retryOf({ attempts: 2 }, defaults)).toEqual({ ...defaults, attempts: 2 });
@@ -70,7 +67,7 @@ describe('the bounds', () => {
     expect(await store.count()).toMatchObject({ total: 0 });
   });
 
-  test('hold for the module too, where it is written', () => {
+  test('apply to the module too, when it is configured', () => {
     expect(() => ScheduledMessagesModule.forRoot({ retry: { attempts: 21 } })).toThrow(INVALID);
   });
 

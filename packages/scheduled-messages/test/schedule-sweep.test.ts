@@ -30,20 +30,20 @@ async function endedDaysAgo(days: number): Promise<ReturnType<typeof openSchedul
   return fixture;
 }
 
-test('what failed or was cancelled is kept for 30 days', async () => {
+test('failed and cancelled schedules are kept for 30 days', async () => {
   const { schedules, store } = await endedDaysAgo(29);
   expect(await schedules.purge()).toBe(0);
   expect(await store.count()).toMatchObject({ total: 6 });
 });
 
-test('then it goes, and nothing else does', async () => {
+test('then they are deleted, and nothing else', async () => {
   const { schedules, store } = await endedDaysAgo(31);
   expect(await schedules.purge()).toBe(2);
   expect((await schedules.list()).map(({ id }) => id)).toEqual(['waiting', 'completed']);
   expect(await store.count()).toMatchObject({ dead: 2, total: 4 });
 });
 
-test('more than a page goes too', async () => {
+test('more than one page is deleted', async () => {
   const { schedules, inMs, store } = openSchedules({ clock: new VirtualClock(new Date(0)) });
   const ids = Array.from({ length: 1_500 }, (_, n) => `s${n}`);
   for (const id of ids) await schedules.scheduleAt(inMs(DAY_MS, { id }));
@@ -51,13 +51,13 @@ test('more than a page goes too', async () => {
   expect(await schedules.purge()).toBe(1_500);
 });
 
-test('what completed is kept for 7 days', async () => {
+test('completed schedules are kept for 7 days', async () => {
   const { schedules } = await endedDaysAgo(6);
   expect(await schedules.purgeCompleted({ ageMs: 7 * DAY_MS, count: 1_000 })).toBe(0);
   expect(await schedules.get('completed')).toMatchObject({ status: 'completed' });
 });
 
-test('of what completed the latest 1,000 are kept, however young', async () => {
+test('at most the latest 1,000 completed schedules are kept, however recent', async () => {
   const clock = new VirtualClock();
   const { listeners } = recorder();
   const fixture = openSchedules({
@@ -77,14 +77,14 @@ test('of what completed the latest 1,000 are kept, however young', async () => {
   expect(await schedules.purgeCompleted(), 'and no more').toBe(0);
 });
 
-test('another limit can be given; a bad one is refused', async () => {
+test('the limit can be configured; an invalid one is rejected', async () => {
   const { schedules } = await endedDaysAgo(5);
   expect(await schedules.purge(new Date(Date.now() - 6 * DAY_MS))).toBe(0);
   expect(await schedules.purge(new Date(Date.now() - 4 * DAY_MS))).toBe(2);
   await expect(schedules.purge(new Date('x'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
 });
 
-test('a running application sweeps at its start, then again and again until it stops', async () => {
+test('a running application sweeps at its start, then regularly until it stops', async () => {
   const clock = new VirtualClock();
   const asked: number[] = [];
   const schedules = {
@@ -106,7 +106,7 @@ test('a running application sweeps at its start, then again and again until it s
   expect(asked).toHaveLength(4);
 });
 
-test('a sweep that fails is told, and comes again', async () => {
+test('a failed sweep is reported, and repeated', async () => {
   const clock = new VirtualClock();
   const events = new DispatchEvents();
   const told: unknown[] = [];
@@ -128,13 +128,13 @@ test.each([
   { failedAgeMs: Number.NaN },
   { sweepIntervalMs: 0 },
   { sweepIntervalMs: 2 ** 31 },
-])('retention %o is refused where it is written', (retention) => {
+])('retention %o is rejected where it is set', (retention) => {
   expect(() => ScheduledMessagesModule.forRoot({ retention })).toThrow(
     expect.objectContaining({ code: 'INVALID_CONFIG' }),
   );
 });
 
-test('an application without retention keeps all, and stops clean', async () => {
+test('an application without retention keeps all, and stops cleanly', async () => {
   const app = composeModules([
     OutboxModule,
     OutboxMemoryModule,

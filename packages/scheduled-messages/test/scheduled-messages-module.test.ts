@@ -44,7 +44,7 @@ describe("the application's own publisher", () => {
     expect(arrived).toMatchObject([{ payload: { invoiceId: 'i-7' } }]);
   });
 
-  test('that sends many rows in one call does not get them either', async () => {
+  test('does not receive them even if it publishes many rows in one call', async () => {
     const sent: string[] = [];
     class Broker extends OutboxPublisher {
       async publish(): Promise<void> {}
@@ -66,7 +66,7 @@ describe("the application's own publisher", () => {
     expect(arrived).toHaveLength(1);
   });
 
-  test('may be missing where there are only schedules', async () => {
+  test('can be omitted if there are only schedules', async () => {
     const { arrived, listeners } = recorder();
     const { schedules, inMs, dispatch } = openSchedules({ listeners });
     await schedules.scheduleAt(inMs(0));
@@ -74,7 +74,7 @@ describe("the application's own publisher", () => {
     expect(arrived).toHaveLength(1);
   });
 
-  test('may publish to the same listeners: an outbox event is no schedule', async () => {
+  test('can publish to the same listeners: an outbox event is not a schedule', async () => {
     const heard: string[] = [];
     const { arrived, listeners } = recorder();
     const outboxEvent = onEvent(OutboxEvent, ({ topic }) => heard.push(topic), { name: 'outbox' });
@@ -118,7 +118,7 @@ describe('the bus', () => {
     expect([arrived.length, failed.length]).toEqual([1, 1]);
   });
 
-  test('of EventsMemoryModule serves; each listener is called once', async () => {
+  test('can be that of EventsMemoryModule; each listener is called once', async () => {
     const { arrived, listeners } = recorder();
     const { app, schedules, inMs, dispatch } = openSchedules({
       listeners,
@@ -133,7 +133,7 @@ describe('the bus', () => {
   });
 });
 
-test('a listener may itself schedule: it injects the service', async () => {
+test('a listener can inject the service and schedule', async () => {
   class Chain {
     static readonly inject = [ScheduleService] as const;
     readonly #schedules: ScheduleService;
@@ -170,7 +170,7 @@ describe('an application that runs', () => {
     );
   }
 
-  test('hears a schedule within a second of its time, and polls no faster than that', async () => {
+  test('delivers a schedule within a second of its time, and polls no more often than that', async () => {
     const clock = new VirtualClock();
     const lateMs: number[] = [];
     const { listeners } = recorder(({ runAt }) => void lateMs.push(clock.now() - runAt.getTime()));
@@ -214,7 +214,7 @@ describe('types', () => {
       ...lines,
     ].join('\n');
 
-  test('serve who declares no topics', patience, () => {
+  test('serve applications that declare no topics', patience, () => {
     const source = text(
       "export const id: Promise<string> = service.scheduleAt({ topic: 'payments.charge-reminder', runAt: new Date(), timezone: 'UTC', payload: { invoiceId: '...' }, retry: { attempts: 3, backoff: { type: 'fixed', delay: 10_000 } } });",
       "export const within: Promise<string> = service.scheduleWith(tx, { topic: 'a', runAt: '2026-03-29T02:30', timezone: 'Europe/Berlin', payload: 1 });",
@@ -232,7 +232,7 @@ describe('types', () => {
     expect(problemsOf('schedules.ts', 'legacy', source)).toEqual([]);
   });
 
-  test('serve who declares topics', patience, () => {
+  test('serve applications that declare topics', patience, () => {
     const source = text(
       "declare module '@postcommit/core' { interface OutboxTopics { 'order.expire': { id: string }; 'mail.send': { to: string } } }",
       'export const at = { runAt: new Date() };',
@@ -252,7 +252,7 @@ describe('types', () => {
 });
 
 describe.each(['standard', 'legacy'] as const)('a class with %s decorators', (decorators) => {
-  test('hears the topics of its pattern', async () => {
+  test('receives the topics of its pattern', async () => {
     const modules = { '@postcommit/publisher-events': events, '@postcommit/scheduled-messages': own };
     const source = [
       "import { OnEvent } from '@postcommit/publisher-events';",
@@ -275,7 +275,7 @@ describe.each(['standard', 'legacy'] as const)('a class with %s decorators', (de
   });
 });
 
-test('listeners of another copy of the package hear', async () => {
+test('listeners of another copy of the package are called', async () => {
   vi.resetModules();
   const foreign = await import('@postcommit/scheduled-messages');
   expect(foreign.ScheduleArrived).not.toBe(ScheduleArrived);

@@ -1,12 +1,12 @@
-import { type Lifecycle, nameToken, OutboxError, type StopOptions } from '@postcommit/core';
+import { type Lifecycle, OutboxError, type StopOptions } from '@postcommit/core';
+import { assertKnownOptions, DEFAULT_GRACE_MS, nameToken, type OptionNames } from '@postcommit/core/internal';
 import type { Cron } from 'croner';
 import { JobRunner, type JobRunnerOptions } from './job-runner.js';
 import { assertJobSchedule, cronOf, latestTick, msToTickAfterNext, timezoneOf } from './schedule.js';
 import type { ScheduledJob } from './scheduled-job.js';
 import { type PlannedJob, Scheduler } from './scheduler.js';
 
-/** How long `stop` waits for running jobs by default. */
-const DEFAULT_GRACE_MS = 10_000;
+const RUNNER_NAMES: OptionNames<JobRunnerOptions> = { events: true, lock: true, clock: true };
 
 interface Entry {
   readonly job: ScheduledJob;
@@ -18,7 +18,7 @@ interface Entry {
 /**
  * Runs jobs with croner. A tick is skipped while its job still runs. A job's error is emitted and never ends the process.
  *
- * @throws OutboxError `INVALID_CONFIG` from the constructor for an invalid job, or two jobs with the same name.
+ * @throws OutboxError `INVALID_CONFIG` from the constructor for an invalid job, two jobs with the same name, or an unknown option.
  */
 export class CronerScheduler extends Scheduler implements Lifecycle {
   static {
@@ -32,6 +32,7 @@ export class CronerScheduler extends Scheduler implements Lifecycle {
 
   constructor(jobs: Iterable<ScheduledJob>, options: JobRunnerOptions = {}) {
     super();
+    assertKnownOptions('CronerScheduler', options, RUNNER_NAMES);
     const all = [...jobs];
     for (const job of all) assertJobSchedule(job);
     assertDistinct(all.map(({ name }) => name));

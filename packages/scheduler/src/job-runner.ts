@@ -1,4 +1,5 @@
-import { type Clock, type HeldLock, type JobLock, systemClock } from '@postcommit/core';
+import type { Clock, JobLock } from '@postcommit/core';
+import { endsWithin, type HeldLock, systemClock } from '@postcommit/core/internal';
 import { JobLease } from './job-lease.js';
 import type { JobContext, ScheduledJob } from './scheduled-job.js';
 import { type SchedulerEventMap, type SchedulerEventName, SchedulerEvents } from './scheduler-events.js';
@@ -81,7 +82,7 @@ export class JobRunner {
     const run = this.#run;
     if (!run) return;
     run.controller.abort(new Error(`scheduled job '${this.#job.name}': the scheduler is stopping`));
-    if (await this.#endsWithin(run.ended, graceMs)) return;
+    if (await endsWithin(graceMs, run.ended, this.#clock)) return;
     // The job may still do what the lock protects, so other instances wait until it expires.
     run.lease?.abandon();
     this.#emit('abandoned', run.tick, {});
@@ -139,16 +140,6 @@ export class JobRunner {
 
   #holdMs(tick: Tick): number {
     return Math.min(this.#job.lockTtlMs ?? 0, tick.msToTickAfterNext());
-  }
-
-  async #endsWithin(ended: Promise<void>, graceMs: number): Promise<boolean> {
-    let cancel = (): void => {};
-    const timeUp = new Promise<false>((resolve) => {
-      cancel = this.#clock.schedule(graceMs, () => resolve(false));
-    });
-    const isEnded = await Promise.race([ended.then(() => true), timeUp]);
-    cancel();
-    return isEnded;
   }
 
   #emitFailure({ tick, controller: { signal } }: Run, error: unknown): void {

@@ -1,12 +1,5 @@
-import {
-  assertKnownOptions,
-  type Clock,
-  DispatchEvents,
-  type OptionNames,
-  OutboxDispatcher,
-  OutboxStore,
-  systemClock,
-} from '@postcommit/core';
+import { type Clock, DispatchEvents, OutboxDispatcher, OutboxStore } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames, systemClock } from '@postcommit/core/internal';
 import type { JobContext, ScheduledJob } from './scheduled-job.js';
 
 export interface OutboxDispatchJobOptions {

@@ -1,13 +1,11 @@
 import {
-  assertKnownOptions,
   contributeFactory,
   DispatchEvents,
   type Module,
   OutboxDispatcher,
-  OutboxDriver,
-  OutboxError,
   OutboxStore,
 } from '@postcommit/core';
+import { assertKnownOptions, assertWholeNumber, OutboxDriver } from '@postcommit/core/internal';
 import {
   DISPATCH_JOB_DEFAULTS,
   DISPATCH_JOB_NAMES,
@@ -61,9 +59,5 @@ function assertOptions({ schedule, lockTtlMs, timezone, limit }: OutboxScheduler
     lockTtlMs: lockTtlMs ?? DISPATCH_JOB_DEFAULTS.lockTtlMs,
     timezone,
   });
-  if (limit === undefined || (Number.isInteger(limit) && limit >= 1)) return;
-  throw new OutboxError(
-    'INVALID_CONFIG',
-    `${NAME}: limit must be a whole number from 1, got ${String(limit)}`,
-  );
+  if (limit !== undefined) assertWholeNumber(`${NAME}: limit`, limit);
 }

@@ -1,4 +1,5 @@
-import { errorText, OutboxError } from '@postcommit/core';
+import { OutboxError } from '@postcommit/core';
+import { assertTimerDelay, errorText } from '@postcommit/core/internal';
 import { Cron } from 'croner';
 import type { ScheduledJob } from './scheduled-job.js';
 
@@ -8,8 +9,6 @@ export type JobSchedule = Pick<ScheduledJob, 'name' | 'schedule' | 'timezone' | 
 const DEFAULT_TIMEZONE = 'UTC';
 /** The width of the column that stores the lock's name. */
 const MAX_NAME_LENGTH = 255;
-/** A timer with a longer delay fires at once. */
-const MAX_TTL_MS = 2 ** 31 - 1;
 
 /**
  * Checks the name, schedule, time zone and lock of a job. For modules that contribute jobs, to fail early.
@@ -72,12 +71,13 @@ function assertTimezone(job: JobSchedule): void {
 }
 
 function assertLockTtl(job: JobSchedule): void {
-  const { lockTtlMs } = job;
-  if (lockTtlMs === undefined) return;
-  if (Number.isFinite(lockTtlMs) && lockTtlMs >= 1 && lockTtlMs <= MAX_TTL_MS) return;
-  throw invalid(job, `lockTtlMs must be at least 1 and below 2^31, got ${String(lockTtlMs)}`);
+  if (job.lockTtlMs !== undefined) assertTimerDelay(`${placeOf(job)}: lockTtlMs`, job.lockTtlMs);
 }
 
-function invalid({ name }: JobSchedule, problem: string, cause?: unknown): OutboxError {
-  return new OutboxError('INVALID_CONFIG', `scheduled job '${String(name)}': ${problem}`, { cause });
+function invalid(job: JobSchedule, problem: string, cause?: unknown): OutboxError {
+  return new OutboxError('INVALID_CONFIG', `${placeOf(job)}: ${problem}`, { cause });
+}
+
+function placeOf({ name }: JobSchedule): string {
+  return `scheduled job '${String(name)}'`;
 }

@@ -1,4 +1,5 @@
-import { Contributions, nameToken } from '@postcommit/core';
+import { Contributions } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 
 /** The tick that a job runs for. */
 export interface JobContext {

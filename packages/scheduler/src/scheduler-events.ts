@@ -1,4 +1,4 @@
-import { errorText, nameToken } from '@postcommit/core';
+import { errorText, nameToken, TypedEvents } from '@postcommit/core/internal';
 
 interface OfTick {
   readonly job: string;
@@ -36,34 +36,18 @@ export type SchedulerEventListener<Name extends SchedulerEventName> = (
  * @example
  * app.get(SchedulerEvents).on('failed', ({ job, error }) => log.error({ job, error }));
  */
-export class SchedulerEvents {
+export class SchedulerEvents extends TypedEvents<SchedulerEventMap> {
   static {
     nameToken(this, '@postcommit/scheduler/SchedulerEvents');
   }
 
-  readonly #listeners = new Map<SchedulerEventName, Set<SchedulerEventListener<never>>>();
-
-  /** Adds a listener. Returns an unsubscribe function. */
-  on<Name extends SchedulerEventName>(name: Name, listener: SchedulerEventListener<Name>): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, listeners.add(listener));
-    return () => {
-      listeners.delete(listener);
-    };
+  override emit<Name extends SchedulerEventName>(name: Name, event: SchedulerEventMap[Name]): void {
+    if (!this.hasListeners(name)) warnWithoutListener(name, event);
+    super.emit(name, event);
   }
 
-  /** For schedulers: calls every listener, even if others throw. */
-  emit<Name extends SchedulerEventName>(name: Name, event: SchedulerEventMap[Name]): void {
-    const listeners = [...(this.#listeners.get(name) ?? [])] as SchedulerEventListener<Name>[];
-    if (listeners.length === 0) warnWithoutListener(name, event);
-    for (const listener of listeners) {
-      try {
-        const result = listener(event);
-        if (result instanceof Promise) result.catch((error) => warnOfListener(name, error));
-      } catch (error) {
-        warnOfListener(name, error);
-      }
-    }
+  protected override listenerFailed(name: SchedulerEventName, error: unknown): void {
+    warn(`a listener of the scheduler event '${name}' failed: ${errorText(error)}`);
   }
 }
 
@@ -72,10 +56,6 @@ function warnWithoutListener(name: SchedulerEventName, event: OfTick & { readonl
   if (name === 'failed') warn(`${tick}: failed: ${errorText(event.error)}`);
   if (name === 'lockLost') warn(`${tick}: ${errorText(event.error)}`);
   if (name === 'abandoned') warn(`${tick}: still running after the scheduler stopped`);
-}
-
-function warnOfListener(name: SchedulerEventName, error: unknown): void {
-  warn(`a listener of the scheduler event '${name}' failed: ${errorText(error)}`);
 }
 
 function warn(message: string): void {

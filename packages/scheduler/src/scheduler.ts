@@ -1,4 +1,4 @@
-import { nameToken } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 
 export interface PlannedJob {
   readonly name: string;

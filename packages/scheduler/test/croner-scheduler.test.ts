@@ -25,7 +25,7 @@ function start(...jobs: ScheduledJob[]): CronerScheduler {
 }
 
 describe('the clock', () => {
-  test('fires by seconds, with the time that the schedule names', async () => {
+  test('fires to the second, with the time that the schedule names', async () => {
     const { job: every, ticks } = job('*/2 * * * * *');
     start(every);
     await vi.advanceTimersByTimeAsync(6_000);
@@ -36,7 +36,7 @@ describe('the clock', () => {
     ]);
   });
 
-  test('reads five fields as minutes, in UTC unless a zone is named', async () => {
+  test('reads five fields as minutes, in UTC unless a time zone is set', async () => {
     vi.stubEnv('TZ', 'America/New_York');
     onTestFinished(() => void vi.unstubAllEnvs());
     const daily = job('0 3 * * *', { name: 'utc' });
@@ -55,7 +55,7 @@ describe('the clock', () => {
     expect(ticks).toEqual(['2026-03-28T08:00:00.000Z', '2026-03-29T07:00:00.000Z']);
   });
 
-  test('follows the wall clock, also where the machine slept most of the way', async () => {
+  test('follows the wall clock, even if the machine slept meanwhile', async () => {
     const { job: yearly, ticks } = job('0 0 1 12 *');
     start(yearly);
     vi.setSystemTime(new Date('2026-11-30T23:59:30Z'));
@@ -63,7 +63,7 @@ describe('the clock', () => {
     expect(ticks).toEqual(['2026-12-01T00:00:00.000Z']);
   });
 
-  test('ticks that a stalled process missed are not made up for: the latest one runs', async () => {
+  test('only the latest of the ticks that a stalled process missed is run', async () => {
     const { job: every, ticks } = job('* * * * * *');
     start(every);
     vi.setSystemTime(new Date('2026-01-01T00:00:42.600Z'));
@@ -71,7 +71,7 @@ describe('the clock', () => {
     expect(ticks).toEqual(['2026-01-01T00:00:43.000Z']);
   });
 
-  test('skips ticks while the job still runs, and goes on after it', async () => {
+  test('skips ticks while the job is running, and continues after it', async () => {
     const gate = createGate();
     const { events, told } = recordSignals();
     const scheduler = new CronerScheduler([job('* * * * * *', { execute: () => gate.passed }).job], {
@@ -86,7 +86,7 @@ describe('the clock', () => {
     expect(told.map(({ signal }) => signal)).toEqual(['skipped', 'skipped', 'finished', 'finished']);
   });
 
-  test('one job that fails or hangs does not hold up another', async () => {
+  test('a job that fails or hangs does not delay another', async () => {
     const good = job('* * * * * *', { name: 'good' });
     const hanging = job('* * * * * *', { name: 'hanging', execute: () => new Promise(() => {}) });
     const bad = job('* * * * * *', { name: 'bad', execute: () => Promise.reject(new Error('boom')) });
@@ -99,7 +99,7 @@ describe('the clock', () => {
     expect(told.filter(({ signal }) => signal === 'failed')).toHaveLength(3);
   });
 
-  test('plan says what runs next', () => {
+  test('plan returns the next runs', () => {
     expect(new CronerScheduler([job('0 3 * * *').job]).plan()).toEqual([
       {
         name: 'job',
@@ -132,7 +132,7 @@ describe('stop', () => {
     ]);
   });
 
-  test('by a job itself leaves no timer either', async () => {
+  test('called by a job leaves no timer either', async () => {
     const { events } = recordSignals();
     const scheduler = new CronerScheduler(
       [job('* * * * * *', { execute: () => void scheduler.stop() }).job],
@@ -155,7 +155,7 @@ describe('stop', () => {
   });
 });
 
-describe('refuses, before anything runs,', () => {
+describe('rejects, before anything runs,', () => {
   test.each([
     ['nonsense', {}, /schedule 'nonsense' is not a cron expression/],
     ['* * * *', {}, /five fields, or six with seconds/],

@@ -33,7 +33,7 @@ describe('the dispatch job on PostgreSQL', () => {
     [5, 1],
     [25, 2],
   ])(
-    'of %d failing rows a tick tries each, %d times at the most, and everything behind them',
+    'a tick attempts each of %d failing rows, at most %d times, and everything behind them',
     async (bad, most) => {
       const app = compose(async ({ topic }) => {
         if (topic === 'bad') throw new Error('rejected');
@@ -51,7 +51,7 @@ describe('the dispatch job on PostgreSQL', () => {
     },
   );
 
-  test('of two applications one dispatches at a time, and between them they lose and repeat nothing', async () => {
+  test('two applications dispatch in turn, and together lose and repeat nothing', async () => {
     const published: string[] = [];
     const publisher = async ({ id }: OutboxRow): Promise<void> => void published.push(id);
     const apps = [compose(publisher), compose(publisher)];

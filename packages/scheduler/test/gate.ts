@@ -1,4 +1,4 @@
-/** A promise with its handles: how tests let a job go on when they are ready. */
+/** A promise that a test resolves to let a job continue. */
 export interface Gate {
   readonly passed: Promise<void>;
   open(): void;

@@ -59,8 +59,8 @@ class World {
   }
 }
 
-describe('of several instances', () => {
-  test('one runs a tick, also when the other comes after a quick job has ended', async () => {
+describe('with several instances', () => {
+  test('one runs a tick, even if the other arrives after a quick job has ended', async () => {
     const world = new World();
     const [one, two] = [world.instance(), world.instance()];
     await one.tick();
@@ -70,7 +70,7 @@ describe('of several instances', () => {
     expect(two.told).toMatchObject([{ signal: 'skipped', reason: 'locked', job: 'sweep' }]);
   });
 
-  test('one runs each tick when the clock of the other is behind by almost a period', async () => {
+  test('one runs each tick, even if the clock of the other is almost a period behind', async () => {
     const world = new World();
     const [one, two] = [world.instance(), world.instance()];
     for (let second = 0; second < 10; second++) {
@@ -83,7 +83,7 @@ describe('of several instances', () => {
     expect(two.ran).toEqual([]);
   });
 
-  test('another takes over within two ticks when the one that ran goes away', async () => {
+  test('another takes over within two ticks when the running one disappears', async () => {
     const world = new World();
     const [one, two] = [world.instance(), world.instance()];
     await one.tick();
@@ -96,7 +96,7 @@ describe('of several instances', () => {
     expect(one.told).toMatchObject([{ signal: 'finished' }, { signal: 'skipped', reason: 'locked' }]);
   });
 
-  test('any may run a rare job: its lock is kept for its TTL and is free at the next tick', async () => {
+  test('any may run an infrequent job: its lock is kept for its TTL and is free at the next tick', async () => {
     const world = new World(3_600_000);
     const [one, two] = [world.instance(), world.instance()];
     await one.tick();
@@ -111,7 +111,7 @@ describe('of several instances', () => {
     expect(new Set([...one.ran, ...two.ran]).size).toBe(2);
   });
 
-  test('one that slept through its tick does not run it when the lock of the other has run out', async () => {
+  test('one that slept through a tick does not run it after the lock of the other has expired', async () => {
     const world = new World(3_600_000);
     const [one, two] = [world.instance(), world.instance()];
     await one.tick();
@@ -121,7 +121,7 @@ describe('of several instances', () => {
     expect(two.told).toMatchObject([{ signal: 'skipped', reason: 'late' }]);
   });
 
-  test('each runs the job when there is no lock to ask', async () => {
+  test('each runs the job if there is no lock', async () => {
     const world = new World();
     const [one, two] = [
       world.instance(() => {}, { lock: undefined }),
@@ -134,7 +134,7 @@ describe('of several instances', () => {
 });
 
 describe('the lock of a running job', () => {
-  test('is renewed for as long as the job takes', async () => {
+  test('is renewed while the job runs', async () => {
     const world = new World();
     const gate = createGate();
     const one = world.instance(() => gate.passed);
@@ -150,7 +150,7 @@ describe('the lock of a running job', () => {
     expect(two.ran).toEqual([]);
   });
 
-  test('aborts the job when another instance took it', async () => {
+  test('aborts the job if another instance takes it', async () => {
     const world = new World();
     const seen = createGate();
     const one = world.instance(async ({ signal }) => {
@@ -174,7 +174,7 @@ describe('the lock of a running job', () => {
     expect(one.told.at(-1)).toMatchObject({ signal: 'skipped', reason: 'locked' });
   });
 
-  test('survives renewals that fail, as long as one succeeds in time', async () => {
+  test('survives failed renewals if one succeeds in time', async () => {
     const world = new World();
     const gate = createGate();
     const one = world.instance(() => gate.passed);
@@ -191,7 +191,7 @@ describe('the lock of a running job', () => {
     expect(one.told).toMatchObject([{ signal: 'finished' }]);
   });
 
-  test('aborts the job before it runs out in the database, when it can not be renewed', async () => {
+  test('aborts the job before it expires in the database, if it can’t be renewed', async () => {
     const world = new World();
     let heldWhenAborted: boolean | undefined;
     const one = world.instance(async ({ signal }) => {
@@ -213,7 +213,7 @@ describe('the lock of a running job', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   test.each([
     [
       'throws',
@@ -234,7 +234,7 @@ describe('what goes wrong', () => {
     ]);
   });
 
-  test('a job does not run while its lock is out of reach, and runs when it answers again', async () => {
+  test('a job does not run while its lock is unavailable, and runs when it is available again', async () => {
     const world = new World();
     const one = world.instance();
     world.lock.outage = new Error('connection refused');
@@ -247,7 +247,7 @@ describe('what goes wrong', () => {
     expect(one.ran).toHaveLength(1);
   });
 
-  test('a lock that can not be kept after the run is reported, and asked for again', async () => {
+  test('a lock that can’t be kept after the run is reported, and requested again', async () => {
     const world = new World();
     const one = world.instance(() => {
       world.lock.outage = new Error('connection reset');
@@ -263,7 +263,7 @@ describe('what goes wrong', () => {
     expect(one.ran).toHaveLength(2);
   });
 
-  test('a tick that comes while the job still runs is skipped', async () => {
+  test('a tick while the job is running is skipped', async () => {
     const world = new World();
     const gate = createGate();
     const one = world.instance(() => gate.passed, { lock: undefined });
@@ -278,7 +278,7 @@ describe('what goes wrong', () => {
     expect(one.ran).toHaveLength(2);
   });
 
-  test('a tick that a clock set back names a second time is not run again', async () => {
+  test('a tick repeated after the clock was set back is not run again', async () => {
     const world = new World();
     const one = world.instance();
     await one.tick();
@@ -306,7 +306,7 @@ describe('stop', () => {
     expect(world.lock.isHeld('sweep')).toBe(false);
   });
 
-  test('does not wait longer than its grace; the lock is left to run out and is not renewed', async () => {
+  test('does not wait longer than its grace; the lock expires without a renewal', async () => {
     const world = new World();
     const gate = createGate();
     const one = world.instance(() => gate.passed);
@@ -324,7 +324,7 @@ describe('stop', () => {
     expect(world.lock.isHeld('sweep')).toBe(false);
   });
 
-  test('does not start a job whose lock comes only after it', async () => {
+  test('does not start a job whose lock is granted only after it', async () => {
     const world = new World();
     const one = world.instance();
     const running = one.tick();
@@ -334,7 +334,7 @@ describe('stop', () => {
     expect(one.told).toMatchObject([{ signal: 'interrupted' }]);
   });
 
-  test('is harmless when nothing runs', async () => {
+  test('is harmless if nothing is running', async () => {
     const one = new World().instance();
     await one.runner.stop(0);
     expect(one.told).toEqual([]);

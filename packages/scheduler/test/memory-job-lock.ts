@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type HeldLock, JobLock } from '@postcommit/core';
+import { JobLock } from '@postcommit/core';
+import type { HeldLock } from '@postcommit/core/internal';
 import type { VirtualClock } from '@postcommit/store-memory';
 
 interface LockRow {

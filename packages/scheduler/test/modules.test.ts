@@ -6,10 +6,10 @@ import {
   type Module,
   type OutboxApp,
   OutboxDispatcher,
-  OutboxDriver,
   OutboxModule,
   OutboxStore,
 } from '@postcommit/core';
+import { OutboxDriver } from '@postcommit/core/internal';
 import {
   OutboxSchedulerModule,
   type ScheduledJob,
@@ -62,7 +62,7 @@ describe('OutboxSchedulerModule', () => {
   test.each([
     ['as a plain module', OutboxSchedulerModule],
     ['with options', OutboxSchedulerModule.forRoot({ schedule: '*/1 * * * * *', lockTtlMs: 30_000 })],
-  ])('dispatches by the clock between start and stop, %s', async (_how, module) => {
+  ])('dispatches on schedule between start and stop, %s', async (_how, module) => {
     const app = compose([...outbox(), SchedulerCronerModule, module]);
     const store = app.get(OutboxStore);
     await store.enqueue(entry);
@@ -76,13 +76,13 @@ describe('OutboxSchedulerModule', () => {
     expect(await store.count()).toMatchObject({ pending: 1 });
   });
 
-  test('says that it drives the dispatcher, so that the worker does not', () => {
+  test('declares that it drives the dispatcher, so the worker does not', () => {
     const app = compose([...outbox(), SchedulerCronerModule, OutboxSchedulerModule]);
     expect(app.get(OutboxDriver).name).toBe('OutboxSchedulerModule');
     expect(app.get(Scheduler).plan()).toMatchObject([{ name: 'outbox-dispatch', timezone: 'UTC' }]);
   });
 
-  test('without a scheduler the start says which module to add', async () => {
+  test('without a scheduler the start names the module to add', async () => {
     const started = vi.fn();
     const other = {
       name: 'other',
@@ -149,7 +149,7 @@ describe('SchedulerCronerModule', () => {
     expect(execute).toHaveBeenCalledTimes(2);
   });
 
-  test('asks the JobLock that is bound', async () => {
+  test('uses the JobLock that is bound', async () => {
     const lock = new MemoryJobLock(new VirtualClock());
     const app = compose(
       [...outbox(), SchedulerCronerModule, OutboxSchedulerModule],

@@ -17,7 +17,7 @@ describe('OutboxDispatchJob', () => {
     });
   });
 
-  test('one tick publishes all that is due, batch after batch', async () => {
+  test('one tick publishes all due rows, batch by batch', async () => {
     const { store, job, tried } = createDispatchFixture(undefined, { batchSize: 10 });
     await store.enqueue(entries(35));
     await job.execute(context());
@@ -25,7 +25,7 @@ describe('OutboxDispatchJob', () => {
     expect(await store.count()).toMatchObject({ pending: 0, dispatched: 35 });
   });
 
-  test('needs no context, as when it is called by hand', async () => {
+  test('needs no context, as in a manual call', async () => {
     const store = new MemoryOutboxStore();
     const job = new OutboxDispatchJob(
       new OutboxDispatcher(store, async () => {}),
@@ -37,7 +37,7 @@ describe('OutboxDispatchJob', () => {
     expect(await store.count()).toMatchObject({ dispatched: 3 });
   });
 
-  test('claims as many rows at once as its limit says', async () => {
+  test('claims as many rows at once as its limit', async () => {
     const { app, job, store } = createDispatchFixture(undefined, { batchSize: 50, limit: 4 });
     const sizes: number[] = [];
     const fetchPending = store.fetchPending.bind(store);
@@ -50,7 +50,7 @@ describe('OutboxDispatchJob', () => {
     expect(sizes).toEqual([4, 4, 4]);
   });
 
-  test('goes on after a retaken row, which comes alone', async () => {
+  test('continues after a retaken row, which is claimed alone', async () => {
     const { store, job, clock } = createDispatchFixture();
     await store.enqueue(entries(5));
     await store.fetchPending(2);
@@ -59,7 +59,7 @@ describe('OutboxDispatchJob', () => {
     expect(await store.count()).toMatchObject({ pending: 0, dispatched: 5 });
   });
 
-  test('tries failing rows, then everything behind them, and leaves the rest to the next tick', async () => {
+  test('attempts failing rows, then everything behind them, and leaves the rest to the next tick', async () => {
     const { store, job, tried } = createDispatchFixture(failBad, { batchSize: 10 });
     await store.enqueue([...entries(25, 'bad'), ...entries(25)]);
     await job.execute(context());
@@ -73,7 +73,7 @@ describe('OutboxDispatchJob', () => {
     expect(await store.count()).toMatchObject({ dispatched: 30 });
   });
 
-  test('a failing head of a key with followers does not make a tick spin', async () => {
+  test('a failing row with later rows of its key does not make a tick spin', async () => {
     const { store, job, tried } = createDispatchFixture(failBad);
     await store.enqueue([
       { topic: 'bad', payload: {}, key: 'k' },
@@ -84,7 +84,7 @@ describe('OutboxDispatchJob', () => {
     expect(await store.count()).toMatchObject({ pending: 2 });
   });
 
-  test('begins no batch after its signal was aborted', async () => {
+  test('starts no batch after its signal was aborted', async () => {
     const controller = new AbortController();
     const { store, job } = createDispatchFixture(() => controller.abort(), { batchSize: 10 });
     await store.enqueue(entries(30));
@@ -92,7 +92,7 @@ describe('OutboxDispatchJob', () => {
     expect(await store.count()).toMatchObject({ pending: 20, dispatched: 10 });
   });
 
-  test('begins no batch after lockTtlMs: a tick ends even where rows never do', async () => {
+  test('starts no batch after lockTtlMs: a tick ends even if rows never do', async () => {
     const clock = new VirtualClock();
     const store = new MemoryOutboxStore();
     const refill = async (): Promise<void> => {
@@ -106,7 +106,7 @@ describe('OutboxDispatchJob', () => {
     expect(await store.count()).toMatchObject({ dispatched: 3, pending: 1 });
   });
 
-  test('an unreachable store is its error, for the scheduler to report', async () => {
+  test('rejects if the store is unreachable, for the scheduler to report', async () => {
     const { store, job } = createDispatchFixture();
     store.fetchPending = () => Promise.reject(new Error('connection refused'));
     await expect(job.execute(context())).rejects.toThrow('connection refused');

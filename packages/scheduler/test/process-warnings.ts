@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 
-/** The scheduler's process warnings from now on. Await it to be sure that those already emitted have come. */
+/** The scheduler's process warnings from now on, which are not printed. Await it for those of failing async listeners. */
 export function recordWarnings(): () => Promise<string[]> {
   const warnings: string[] = [];
-  const listener = (warning: Error): void => {
-    if (warning.name === 'SchedulerWarning') warnings.push(warning.message);
-  };
-  process.on('warning', listener);
-  onTestFinished(() => void process.off('warning', listener));
+  const emit = vi.spyOn(process, 'emitWarning').mockImplementation((message, name) => {
+    expect(name).toBe('SchedulerWarning');
+    warnings.push(String(message));
+  });
+  onTestFinished(() => emit.mockRestore());
   return async () => {
     await setImmediate();
     return warnings;

@@ -1,4 +1,5 @@
-import { type SchedulerEventMap, type SchedulerEventName, SchedulerEvents } from '@postcommit/scheduler';
+import { type SchedulerEventMap, SchedulerEvents } from '@postcommit/scheduler';
+import type { SchedulerEventName } from '../src/scheduler-events.js';
 
 const ALL: readonly SchedulerEventName[] = [
   'finished',
@@ -13,7 +14,7 @@ export type Told = { readonly signal: SchedulerEventName } & Partial<
   SchedulerEventMap['skipped'] | SchedulerEventMap['failed'] | SchedulerEventMap['interrupted']
 >;
 
-/** Signals that write down all they tell. */
+/** Events that are recorded in order. */
 export function recordSignals(events = new SchedulerEvents()): { events: SchedulerEvents; told: Told[] } {
   const told: Told[] = [];
   for (const signal of ALL) events.on(signal, (what) => void told.push({ signal, ...what }));

@@ -34,7 +34,7 @@ async function ticks(): Promise<{ instance: string; tick: string }[]> {
 
 describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
   // The one that is behind comes to each tick when the other's quick job has long ended.
-  test('run each tick once, with clocks that differ; another follows when one is killed or stopped', async () => {
+  test('run each tick once, with different clocks; the other takes over when one is killed or stopped', async () => {
     const one = new TickingInstance('one', fixture.url);
     const two = new TickingInstance('two', fixture.url, CLOCK_BEHIND_MS);
     await Promise.all([one.hasSaid(isStarted), two.hasSaid(isStarted)]);

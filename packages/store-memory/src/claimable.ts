@@ -1,49 +1,61 @@
 import { isPending, type MemoryRow } from './memory-row.js';
 
-/** A row that may be claimed now, and the time by which it takes its place in the line. */
+/** A row that may be claimed now, and the time that decides its place in the queue. */
 interface Candidate {
   readonly row: MemoryRow;
   readonly dueAt: number;
 }
 
 /**
- * Which rows the next claim takes: the rules of claiming, in one place, as every store must follow them.
+ * Returns the rows that the next claim takes. These are the rules of claiming that every store must follow.
  *
- * A claim lives while `claimedUntil` is in the future. Rows come by due time, then by `seq`. A row whose claim
- * expired may have killed its owner: it is taken alone, so that it takes nobody along.
+ * A claim is live while `claimedUntil` is in the future. Rows are taken by due time, then by `seq`. A row whose claim
+ * expired may have crashed its owner, so it is claimed alone: if it crashes the next one, no other row is affected.
  */
-export function claimable(rows: Iterable<MemoryRow>, nowMs: number, limit: number): MemoryRow[] {
+export function claimable(
+  rows: Iterable<MemoryRow>,
+  nowMs: number,
+  limit: number,
+  exceptTopics: readonly string[] = [],
+): MemoryRow[] {
   const pending = [...rows].filter(isPending);
-  const unkeyed = pending.filter((row) => row.key === undefined && isDue(row, nowMs) && !isLive(row, nowMs));
+  const except = new Set(exceptTopics);
+  const unkeyed = pending.filter(
+    (row) => row.key === undefined && isDue(row, nowMs) && !isLive(row, nowMs) && !except.has(row.topic),
+  );
   const candidates = [
     ...unkeyed.map((row) => ({ row, dueAt: row.availableAt })),
-    ...keyedCandidates(pending, nowMs),
+    ...keyedCandidates(pending, nowMs, except),
   ];
-  const line = candidates.sort((a, b) => a.dueAt - b.dueAt || a.row.seq - b.row.seq).slice(0, limit);
-  const orphan = line.find(({ row }) => isOrphaned(row));
-  return (orphan ? [orphan] : line).map(({ row }) => row);
+  const queue = candidates.sort((a, b) => a.dueAt - b.dueAt || a.row.seq - b.row.seq).slice(0, limit);
+  const orphan = queue.find(({ row }) => isOrphaned(row));
+  return (orphan ? [orphan] : queue).map(({ row }) => row);
 }
 
-/** Of each key that nobody holds: its oldest pending rows, as far as they are due without a gap. */
-function keyedCandidates(pending: readonly MemoryRow[], nowMs: number): Candidate[] {
+/** For each key without a live claim: its oldest pending rows, up to the first that is not due. */
+function keyedCandidates(
+  pending: readonly MemoryRow[],
+  nowMs: number,
+  except: ReadonlySet<string>,
+): Candidate[] {
   const byKey = new Map<string, MemoryRow[]>();
   for (const row of [...pending].sort((a, b) => a.seq - b.seq)) {
     if (row.key !== undefined) byKey.set(row.key, [...(byKey.get(row.key) ?? []), row]);
   }
   return [...byKey.values()].flatMap((rows) =>
-    rows.some((row) => isLive(row, nowMs)) ? [] : duePrefix(rows, nowMs),
+    rows.some((row) => isLive(row, nowMs)) ? [] : duePrefix(rows, nowMs, except),
   );
 }
 
 /**
- * A head that backs off, or is scheduled for later, holds back its key. `dueAt` never falls along the key, so
- * that cutting the line anywhere leaves a prefix of each key. An orphan ends the prefix, or is all of it.
+ * The due rows at the head of a key: a head that backs off, is scheduled for
+ * later, or has a topic that is left out holds back the whole key. `dueAt` never decreases along the key, so cutting the queue anywhere leaves a prefix of each key. An orphan is a prefix alone.
  */
-function duePrefix(rows: readonly MemoryRow[], nowMs: number): Candidate[] {
+function duePrefix(rows: readonly MemoryRow[], nowMs: number, except: ReadonlySet<string>): Candidate[] {
   const prefix: Candidate[] = [];
   let dueAt = 0;
   for (const row of rows) {
-    if (!isDue(row, nowMs) || (prefix.length > 0 && isOrphaned(row))) break;
+    if (!isDue(row, nowMs) || except.has(row.topic) || (prefix.length > 0 && isOrphaned(row))) break;
     dueAt = Math.max(dueAt, row.availableAt);
     prefix.push({ row, dueAt });
     if (isOrphaned(row)) break;
@@ -55,12 +67,12 @@ function isDue(row: MemoryRow, nowMs: number): boolean {
   return row.availableAt <= nowMs;
 }
 
-/** Whether somebody holds the row. */
+/** Whether the row has a live claim. */
 export function isLive(row: MemoryRow, nowMs: number): boolean {
   return row.claimedUntil !== undefined && row.claimedUntil > nowMs;
 }
 
-/** Asked of rows without a live claim: one that still has a token had an owner that never came back. */
+/** For rows without a live claim: one that still has a claim time was never settled by its owner. */
 function isOrphaned(row: MemoryRow): boolean {
   return row.claimedUntil !== undefined;
 }

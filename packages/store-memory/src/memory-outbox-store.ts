@@ -1,4 +1,23 @@
 import {
+  type CancelResult,
+  EnqueuePipeline,
+  type NewRow,
+  notATransaction,
+  type OutboxBacklog,
+  type OutboxCounts,
+  OutboxError,
+  type OutboxRow,
+  type OutboxStoreOptions,
+  type Outcome,
+  type PeekOptions,
+  type PurgeCut,
+  type RequeueOptions,
+  type RetryOptions,
+  type RowFilter,
+  stateOf,
+  TransactionalOutboxStore,
+} from '@postcommit/core';
+import {
   assertFilter,
   assertKnownOptions,
   assertLimit,
@@ -6,40 +25,24 @@ import {
   assertPurgeFilter,
   assertRequeueOptions,
   attemptsOf,
-  type CancelResult,
+  type ClaimOptions,
   createUuidv7,
-  EnqueuePipeline,
-  type NewRow,
   nameToken,
-  notATransaction,
   type OptionNames,
-  type OutboxBacklog,
-  type OutboxCounts,
-  OutboxError,
-  type OutboxRow,
-  type OutboxStoreOptions,
-  type Outcome,
   orderOf,
-  type PeekOptions,
-  type PurgeCut,
   type Random,
-  type RequeueOptions,
-  type RetryOptions,
-  type RowFilter,
   type RowOrder,
   requeueFilter,
-  stateOf,
-  TransactionalOutboxStore,
-} from '@postcommit/core';
+} from '@postcommit/core/internal';
 import { claimable, isLive } from './claimable.js';
 import { isPending, type MemoryRow, matches, toOutboxRow } from './memory-row.js';
 import { MemoryTable } from './memory-table.js';
 import { MemoryTransaction } from './memory-transaction.js';
 
 export interface MemoryOutboxStoreOptions extends OutboxStoreOptions {
-  /** Share one among several stores to try several dispatchers. Default: a table of its own, on the system's time. */
+  /** Pass the same table to several stores to test several dispatchers. @default a new table on the system clock */
   readonly table?: MemoryTable;
-  /** Makes ids and claim tokens repeatable: `seededRandom(1)`. */
+  /** The source of ids and claim tokens. `seededRandom(1)` makes them reproducible. */
   readonly random?: Random;
 }
 
@@ -51,8 +54,8 @@ const OPTION_NAMES: OptionNames<MemoryOutboxStoreOptions> = {
 };
 
 /**
- * Keeps rows in a Map: for tests, for single-process apps that may lose them, and to read how a store behaves.
- * Each method runs in one piece, which is what transactions are for in a database.
+ * Keeps rows in memory: for tests, for single-process applications that may lose them, and as the reference of how a store
+ * behaves. Each method runs synchronously, which isolates it as a transaction does in a database.
  */
 export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransaction> {
   static {
@@ -75,12 +78,12 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     this.#newToken = generateId;
   }
 
-  /** A transaction that the caller ends with `commit` or `rollback`. */
+  /** Begins a transaction. End it with `commit` or `rollback`. */
   begin(): MemoryTransaction {
     return new MemoryTransaction(this.#table);
   }
 
-  /** Commits when `work` resolves, rolls back when it rejects. */
+  /** Runs `work` in a transaction: commits when it resolves, rolls back when it rejects. */
   async transaction<T>(work: (tx: MemoryTransaction) => Promise<T>): Promise<T> {
     const tx = this.begin();
     try {
@@ -93,11 +96,11 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     }
   }
 
-  async fetchPending(limit: number): Promise<OutboxRow[]> {
+  async fetchPending(limit: number, { exceptTopics }: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
     const nowMs = this.#table.now();
     const token = this.#newToken();
-    const rows = claimable(this.#table.rows(), nowMs, limit);
+    const rows = claimable(this.#table.rows(), nowMs, limit, exceptTopics);
     for (const row of rows) {
       if (row.claimToken !== undefined) row.retakes += 1;
       row.claimToken = token;
@@ -111,12 +114,12 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]> {
-    const ours = ids.filter((id) => {
+    const held = ids.filter((id) => {
       const row = this.#table.get(id);
       return row !== undefined && row.claimToken === claimToken && isPending(row) && this.#mayExtend(row);
     });
-    for (const row of this.#existing(ours)) row.claimedUntil = this.#table.now() + this.claimTimeoutMs;
-    return ours;
+    for (const row of this.#existing(held)) row.claimedUntil = this.#table.now() + this.claimTimeoutMs;
+    return held;
   }
 
   async count(filter: RowFilter = {}): Promise<OutboxCounts> {
@@ -139,6 +142,13 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
       due: Math.min(due.length, atMost),
       oldestPendingAgeMs: nowMs - oldest,
     };
+  }
+
+  override async nextDueInMs(): Promise<number | undefined> {
+    const nowMs = this.#table.now();
+    const waits = [...this.#table.rows()].filter(isPending).map(({ availableAt }) => availableAt - nowMs);
+    const next = waits.filter((ms) => ms > 0).reduce((least, ms) => Math.min(least, ms), Infinity);
+    return next === Infinity ? undefined : Math.ceil(next);
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
@@ -200,22 +210,23 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     else this.#table.commit(this.#table.stage(rows));
   }
 
-  /** An expired claim on a row with a key stays expired: another owner may have claimed other rows of the key since. */
+  /** An expired claim on a keyed row can't be revived: another owner may have claimed other rows of the key since. */
   #mayExtend(row: MemoryRow): boolean {
     return row.key === undefined || (row.claimedUntil ?? 0) > this.#table.now();
   }
 
-  /** Whether the claim was still ours, or nobody asked. */
+  /** Returns whether the row was settled: the token matched, or none was passed. */
   #settleOne(claimToken: string | undefined, outcome: Outcome): boolean {
     const row = this.#table.get(outcome.id);
     if (!row || (claimToken !== undefined && row.claimToken !== claimToken)) return false;
     if (!isPending(row)) return claimToken !== undefined && stateOf(toOutboxRow(row)) === outcome.kind;
     row.attempts += attemptsOf(outcome);
-    row.retakes = 0;
+    // A release says nothing about the row, so it can't clear it of having crashed a process.
+    if (outcome.kind !== 'released') row.retakes = 0;
     const nowMs = this.#table.now();
     switch (outcome.kind) {
       case 'dispatched':
-        // The token stays as a receipt, here and on a dead row: a repeated settle finds it again.
+        // The token stays, here and on a dead row, as a receipt for a repeated settle.
         row.dispatchedAt = nowMs;
         break;
       case 'failed':
@@ -256,7 +267,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   #requeueRow(row: MemoryRow, { maxAttempts, backoff }: RetryOptions = {}): void {
-    // What is still pending keeps its place; what comes back from the end goes to the tail of its key.
+    // A pending row keeps its place; a dispatched or dead row goes to the tail of its key.
     if (!isPending(row)) row.seq = this.#table.nextSeq();
     endClaim(row);
     row.dispatchedAt = undefined;
@@ -291,7 +302,7 @@ function endClaim(row: MemoryRow): void {
   row.claimedUntil = undefined;
 }
 
-/** When it ended, or falls due. */
+/** When the row was dispatched or died, or else when it falls due. */
 function timeOf(row: MemoryRow): number {
   return row.dispatchedAt ?? row.deadAt ?? row.availableAt;
 }

@@ -1,25 +1,19 @@
-import type {
-  BackoffOptions,
-  DeadReason,
-  NewRow,
-  OutboxHeaders,
-  OutboxRow,
-  RowFilter,
-} from '@postcommit/core';
+import type { BackoffOptions, DeadReason, NewRow, OutboxRow, RowFilter } from '@postcommit/core';
 import { stateOf } from '@postcommit/core';
+import type { OutboxHeaders } from '@postcommit/core/internal';
 
 /** A row as the table holds it. Times are milliseconds since 1970. */
 export interface MemoryRow {
   readonly id: string;
   readonly topic: string;
-  /** JSON text, as a database would keep it: what the caller changes later does not reach the row. */
+  /** JSON text, as in a database: later changes to the caller's object do not affect the row. */
   readonly payload: string;
   readonly key: string | undefined;
   readonly headers: OutboxHeaders;
   readonly createdAt: number;
   maxAttempts: number | undefined;
   backoff: BackoffOptions | undefined;
-  /** The order of enqueuing. */
+  /** The order in which rows were enqueued. */
   seq: number;
   availableAt: number;
   dispatchedAt?: number | undefined;
@@ -91,7 +85,7 @@ export function matches(row: MemoryRow, filter: RowFilter): boolean {
   );
 }
 
-/** `after` itself is inside, `before` itself is not: adjacent ranges neither overlap nor leave a gap. */
+/** `after` is inclusive and `before` exclusive, so adjacent ranges neither overlap nor leave a gap. */
 function isWithin(date: Date | undefined, after: Date | undefined, before: Date | undefined): boolean {
   if (after === undefined && before === undefined) return true;
   return (

@@ -1,11 +1,11 @@
 import { type NewRow, OutboxError } from '@postcommit/core';
 import { type MemoryRow, toMemoryRow } from './memory-row.js';
 
-/** The rows that several memory stores can share, as several processes share a table. */
+/** A table that several memory stores can share, as several processes share one in a database. */
 export class MemoryTable {
   readonly #now: () => number;
   readonly #rows = new Map<string, MemoryRow>();
-  /** Ids of transactions that are still open: as with a unique index, no other may use them. */
+  /** Ids inserted by open transactions. As with a unique index, no other transaction may use them. */
   readonly #reserved = new Set<string>();
   #lastSeq = 0;
 
@@ -35,11 +35,11 @@ export class MemoryTable {
     this.#rows.delete(id);
   }
 
-  /** Makes rows that nobody sees yet. They have their place in the order from now on, whenever they commit. */
+  /** Creates rows that are invisible until they are committed. Their order is decided here, not at commit. */
   stage(newRows: readonly NewRow[]): MemoryRow[] {
     for (const { id } of newRows) {
       if (this.#rows.has(id) || this.#reserved.has(id)) {
-        throw new OutboxError('DUPLICATE_ID', `a row with id '${id}' exists already`);
+        throw new OutboxError('DUPLICATE_ID', `a row with id '${id}' already exists`);
       }
     }
     for (const { id } of newRows) this.#reserved.add(id);

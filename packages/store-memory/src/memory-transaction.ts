@@ -2,7 +2,7 @@ import { type NewRow, OutboxError } from '@postcommit/core';
 import type { MemoryRow } from './memory-row.js';
 import type { MemoryTable } from './memory-table.js';
 
-/** Rows that become visible together at `commit`, or never. */
+/** Collects rows that become visible together at `commit`, or not at all. */
 export class MemoryTransaction {
   readonly table: MemoryTable;
   #staged: MemoryRow[] = [];
@@ -21,7 +21,7 @@ export class MemoryTransaction {
     this.#staged.push(...this.table.stage(rows));
   }
 
-  /** Marks a point; the returned function undoes what was inserted after it. */
+  /** Sets a savepoint. The returned function rolls back to it. */
   savepoint(): () => void {
     this.#assertOpen();
     const kept = this.#staged.length;

@@ -1,11 +1,5 @@
-import {
-  assertKnownOptions,
-  EnqueuePipeline,
-  type OptionNames,
-  OutboxStore,
-  provideFactory,
-  type StoreModule,
-} from '@postcommit/core';
+import { EnqueuePipeline, OutboxStore, provideFactory, type StoreModule } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import { MemoryOutboxStore, type MemoryOutboxStoreOptions } from './memory-outbox-store.js';
 import type { MemoryTransaction } from './memory-transaction.js';
 
@@ -17,7 +11,7 @@ const OPTION_NAMES: OptionNames<OutboxMemoryModuleOptions> = {
   random: true,
 };
 
-/** Binds `MemoryOutboxStore` as the store. Rows are gone when the process ends. */
+/** Binds `MemoryOutboxStore` as the store. Rows are lost when the process ends. */
 export const OutboxMemoryModule: StoreModule<MemoryTransaction> & {
   forRoot(options?: OutboxMemoryModuleOptions): StoreModule<MemoryTransaction>;
 } = {
@@ -26,7 +20,7 @@ export const OutboxMemoryModule: StoreModule<MemoryTransaction> & {
 };
 
 /**
- * The store of `createOutbox` in memory, for tests and single-process applications.
+ * Stores the outbox in memory, for tests and for single-process applications that may lose rows.
  *
  * @example
  * const outbox = createOutbox({ store: memoryStore(), publisher });

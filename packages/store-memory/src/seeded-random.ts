@@ -1,6 +1,6 @@
-import type { Random } from '@postcommit/core';
+import type { Random } from '@postcommit/core/internal';
 
-/** Numbers in [0, 1) that are the same for the same seed, on every machine (the mulberry32 generator). */
+/** Returns a generator of numbers in [0, 1), the same for the same seed on every machine (mulberry32). */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

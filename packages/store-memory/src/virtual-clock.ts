@@ -7,8 +7,8 @@ interface Timer {
 }
 
 /**
- * A clock that stands still until a test moves it. Hand the same one to the store and to the dispatcher, and
- * retries, claims and time-outs happen in no time, in the same order in every run.
+ * A clock that stands still until a test advances it. Share it between the store and the dispatcher: retries, expired
+ * claims and time-outs then take no real time, and happen in the same order in every run.
  */
 export class VirtualClock implements Clock {
   readonly #startMs: number;
@@ -20,7 +20,7 @@ export class VirtualClock implements Clock {
     this.#nowMs = this.#startMs;
   }
 
-  /** Milliseconds since 1970: the memory store's database time. */
+  /** Milliseconds since 1970. The memory store uses it as the database's time. */
   now(): number {
     return this.#nowMs;
   }
@@ -35,7 +35,7 @@ export class VirtualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Moves time, runs the timers that fall due on the way, in order, and lets what they started go on. */
+  /** Advances time. Runs the timers that fall due, in order, and lets the work they start proceed after each. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#nowMs + ms;
     await setImmediate();

@@ -11,7 +11,7 @@ function openStore(): { store: MemoryOutboxStore; ids(): Promise<string[]> } {
 const ended = expect.objectContaining({ code: 'INVALID_TRANSACTION' });
 
 describe('MemoryTransaction', () => {
-  test('nobody sees its rows before the commit', async () => {
+  test('its rows are invisible before the commit', async () => {
     const { store, ids } = openStore();
     const tx = store.begin();
     await store.enqueueWith(tx, { ...entry, id: 'a' });
@@ -21,7 +21,7 @@ describe('MemoryTransaction', () => {
     expect(await ids()).toEqual(['a']);
   });
 
-  test('a rollback leaves nothing, and its ids are free again', async () => {
+  test('a rollback leaves nothing, and its ids can be used again', async () => {
     const { store, ids } = openStore();
     const tx = store.begin();
     await store.enqueueWith(tx, { ...entry, id: 'a' });
@@ -51,7 +51,7 @@ describe('MemoryTransaction', () => {
     await store.enqueueWith(tx, { ...entry, id: 'a' });
     const duplicate = expect.objectContaining({
       code: 'DUPLICATE_ID',
-      message: "a row with id 'a' exists already",
+      message: "a row with id 'a' already exists",
     });
     await expect(store.enqueue({ ...entry, id: 'a' })).rejects.toThrow(duplicate);
     await expect(store.enqueueWith(tx, { ...entry, id: 'a' })).rejects.toThrow(duplicate);
@@ -59,7 +59,7 @@ describe('MemoryTransaction', () => {
     await expect(store.enqueue({ ...entry, id: 'a' })).rejects.toThrow(duplicate);
   });
 
-  test('takes nothing more once it has ended', async () => {
+  test('accepts nothing more once it has ended', async () => {
     const { store } = openStore();
     for (const end of ['commit', 'rollback'] as const) {
       const tx = store.begin();
@@ -74,7 +74,7 @@ describe('MemoryTransaction', () => {
     }
   });
 
-  test('a savepoint can not be undone once the transaction has ended', async () => {
+  test('a savepoint can’t be rolled back once the transaction has ended', async () => {
     const { store } = openStore();
     const tx = store.begin();
     const undo = tx.savepoint();
@@ -84,7 +84,7 @@ describe('MemoryTransaction', () => {
     expect(await store.count()).toMatchObject({ total: 1 });
   });
 
-  test('is refused by the store of another table, and so is what is no transaction', async () => {
+  test('is rejected by the store of another table, and so is anything else', async () => {
     const { store } = openStore();
     const another = new MemoryTransaction(new MemoryTable());
     await expect(store.enqueueWith(another, entry)).rejects.toThrow(ended);
@@ -93,7 +93,7 @@ describe('MemoryTransaction', () => {
 });
 
 describe('transaction', () => {
-  test('commits when the work resolves and gives its result', async () => {
+  test('commits when the work resolves, and returns its result', async () => {
     const { store, ids } = openStore();
     expect(await store.transaction((tx) => store.enqueueWith(tx, { ...entry, id: 'a' }))).toEqual(['a']);
     expect(await ids()).toEqual(['a']);
@@ -110,7 +110,7 @@ describe('transaction', () => {
     expect(await ids()).toEqual([]);
   });
 
-  test('work that ended the transaction itself keeps its own error', async () => {
+  test('the error of work that ended the transaction itself is kept', async () => {
     const { store } = openStore();
     const work = store.transaction(async (tx) => {
       tx.rollback();

@@ -16,7 +16,7 @@ function storeOf(options: OutboxMemoryModuleOptions): MemoryOutboxStore {
 }
 
 describe('OutboxMemoryModule', () => {
-  test('is a module itself, with all defaults', async () => {
+  test('is itself a module, with all defaults', async () => {
     const published: string[] = [];
     const publisher = async ({ topic }: { topic: string }): Promise<void> => void published.push(topic);
     const app = composeModules([OutboxModule.forRoot({ publisher }), OutboxMemoryModule]);
@@ -26,13 +26,13 @@ describe('OutboxMemoryModule', () => {
     expect(published).toEqual(['order.paid']);
   });
 
-  test('gives every application a table of its own', async () => {
+  test('creates a separate table for every application', async () => {
     const [one, two] = [storeOf({}), storeOf({})];
     await one.enqueue(entry);
     expect([await one.count(), await two.count()]).toMatchObject([{ total: 1 }, { total: 0 }]);
   });
 
-  test('forRoot takes the options of the store', async () => {
+  test('forRoot accepts the options of the store', async () => {
     const clock = new VirtualClock();
     const table = new MemoryTable(clock);
     const store = storeOf({ table, claimTimeoutMs: 70_000 });
@@ -43,7 +43,7 @@ describe('OutboxMemoryModule', () => {
     ]);
   });
 
-  test('forRoot({ random }) makes ids and claim tokens repeatable, as the store does', async () => {
+  test('forRoot({ random }) makes ids and claim tokens reproducible, as the store does', async () => {
     const idsAndToken = async (): Promise<unknown[]> => {
       const store = storeOf({ table: new MemoryTable(new VirtualClock()), random: seededRandom(1) });
       return [await store.enqueue([entry, entry]), (await store.fetchPending(1))[0]?.claimToken];

@@ -7,12 +7,12 @@ function draw(seed: number, count: number): number[] {
 }
 
 describe('seededRandom', () => {
-  test('gives the same numbers for the same seed, on every machine', () => {
+  test('returns the same numbers for the same seed, on every machine', () => {
     expect(draw(1, 3)).toEqual([0.6270739405881613, 0.002735721180215478, 0.5274470399599522]);
     expect(draw(1, 100)).toEqual(draw(1, 100));
   });
 
-  test('gives other numbers for another seed', () => {
+  test('returns other numbers for another seed', () => {
     expect(draw(1, 10)).not.toEqual(draw(2, 10));
   });
 

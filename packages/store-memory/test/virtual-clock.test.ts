@@ -2,7 +2,7 @@ import { VirtualClock } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 
 describe('VirtualClock', () => {
-  test('stands still until it is moved', async () => {
+  test('stands still until it is advanced', async () => {
     const clock = new VirtualClock(new Date(5_000));
     expect([clock.now(), clock.monotonicMs()]).toEqual([5_000, 0]);
     await clock.advance(250);
@@ -57,7 +57,7 @@ describe('VirtualClock', () => {
     expect(calls).toEqual([50]);
   });
 
-  test('what a timer starts goes on before the next timer, and may set timers on the way', async () => {
+  test('work started by a timer proceeds before the next timer, and can set timers on the way', async () => {
     const clock = new VirtualClock();
     const calls: string[] = [];
     clock.schedule(10, async () => {

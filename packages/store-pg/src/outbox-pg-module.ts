@@ -1,13 +1,12 @@
 import {
-  assertKnownOptions,
   contributeFactory,
   EnqueuePipeline,
   Lifecycles,
-  type OptionNames,
   OutboxStore,
   provideFactory,
   type StoreModule,
 } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import {
   ClaimSessions,
   type ListenClientLike,
@@ -16,8 +15,7 @@ import {
   wakeupLifecycle,
 } from '@postcommit/store-sql';
 import type { PgClientLike, PgPoolLike } from './pg-client-like.js';
-import { pgExecutor } from './pg-executor.js';
-import { PgOutboxStore, type PgOutboxStoreOptions } from './pg-outbox-store.js';
+import { PgOutboxStore, type PgOutboxStoreOptions, pgExecutor } from './pg-outbox-store.js';
 
 export interface OutboxPgModuleOptions extends Omit<PgOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
   /** Your pool. The outbox never closes it. Its `error` events are reported as the event `storeProblem`. */

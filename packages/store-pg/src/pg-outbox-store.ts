@@ -1,8 +1,24 @@
-import { assertKnownOptions, nameToken, notATransaction } from '@postcommit/core';
-import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/store-sql';
-import type { PgClientLike, PgPoolLike } from './pg-client-like.js';
-import { pgExecutor } from './pg-executor.js';
-import { reportErrors } from './pool-errors.js';
+import { notATransaction } from '@postcommit/core';
+import { assertKnownOptions, errorText, nameToken } from '@postcommit/core/internal';
+import {
+  postgres,
+  runWork,
+  SQL_STORE_OPTION_NAMES,
+  type SqlExecutor,
+  SqlOutboxStore,
+  type SqlOutboxStoreOptions,
+  type SqlRecord,
+  type SqlStatement,
+  type SqlWork,
+} from '@postcommit/store-sql';
+import { assertPool } from './assert-pool.js';
+import type {
+  PgClientEvents,
+  PgClientLike,
+  PgPoolClientLike,
+  PgPoolLike,
+  PgQuery,
+} from './pg-client-like.js';
 
 export type PgOutboxStoreOptions = Omit<SqlOutboxStoreOptions, 'dialect'>;
 
@@ -31,4 +47,119 @@ export class PgOutboxStore extends SqlOutboxStore<PgClientLike> {
     if (status === 'I')
       throw notATransaction('enqueueWith was given a pg client that is not in a transaction');
   }
+}
+
+/**
+ * Runs statements on a pool, or on the client of the caller's transaction. Handles the pool's `error` events, so that a
+ * lost idle connection does not crash the process.
+ *
+ * @throws `INVALID_CONFIG` if `pool` is not a pool, or its `connectionString` is not for PostgreSQL.
+ */
+export function pgExecutor(pool: PgPoolLike): SqlExecutor<PgClientLike> {
+  assertPool(pool);
+  listenToErrors(pool);
+  return async (work, tx) => {
+    if (typeof work === 'function')
+      return tx ? runWork(work, (step) => queryIn(tx, step)) : inTransaction(pool, work);
+    return tx ? queryIn(tx, work) : (await pool.query(toQuery(work))).rows;
+  };
+}
+
+async function queryIn(tx: PgClientLike, { text, values }: SqlStatement): Promise<SqlRecord[]> {
+  return (await tx.query(text, [...values])).rows;
+}
+
+async function inTransaction(pool: PgPoolLike, work: SqlWork): Promise<SqlRecord[]> {
+  const client = await checkOut(pool);
+  try {
+    for (const text of postgres.begin) await client.query(text);
+    const records = await runWork(work, async (statement) => (await client.query(toQuery(statement))).rows);
+    await client.query('commit');
+    release(client);
+    return records;
+  } catch (error) {
+    await rollBack(client);
+    throw error;
+  }
+}
+
+/**
+ * A pool does not handle the errors of a checked-out client, and an unhandled `error` event crashes the process. They can
+ * be ignored, because the next query fails too. Uses a callback, not the promise: the server may close the connection in
+ * the packet that makes it ready, and a promise resolves only after the whole packet was processed.
+ */
+function checkOut(pool: PgPoolLike): Promise<PgPoolClientLike> {
+  return new Promise((resolve, reject) => {
+    const listen = (client: PgPoolClientLike): void => {
+      client.on('error', ignore);
+      resolve(client);
+    };
+    const promised: Promise<PgPoolClientLike> | undefined = pool.connect((error, client) =>
+      client ? listen(client) : reject(error),
+    );
+    promised?.then(listen, reject);
+  });
+}
+
+/** Closes a client that fails to roll back: the next caller would continue its transaction. */
+async function rollBack(client: PgPoolClientLike): Promise<void> {
+  try {
+    await client.query('rollback');
+    release(client);
+  } catch {
+    release(client, true);
+  }
+}
+
+function release(client: PgPoolClientLike, isBroken = false): void {
+  client.off('error', ignore);
+  client.release(isBroken);
+}
+
+function toQuery({ text, values }: SqlStatement): PgQuery {
+  return { text, values: [...values] };
+}
+
+function ignore(): void {}
+
+type Report = (error: Error) => void;
+
+/** The error reporters of each pool. Weak, so that a long-lived pool does not keep every store created on it. */
+const reportsOf = new WeakMap<PgPoolLike, Set<WeakRef<Report>>>();
+
+/**
+ * Handles the `error` events of a pool and of its clients, with one listener each: an unhandled one crashes the process.
+ * A pool emits them for lost idle connections, e.g. after a server restart, but not for checked-out clients. Errors of
+ * those are ignored, because the next query on the client fails too.
+ */
+export function listenToErrors(pool: PgPoolLike): Set<WeakRef<Report>> {
+  const known = reportsOf.get(pool);
+  if (known) return known;
+  const reports = new Set<WeakRef<Report>>();
+  reportsOf.set(pool, reports);
+  pool.on?.('error', (error) => reportToAll(reports, error));
+  pool.on?.('acquire', ignoreErrors);
+  return reports;
+}
+
+/** Calls `report` for each error of the pool, as long as the caller keeps a reference to `report`. */
+export function reportErrors(pool: PgPoolLike, report: Report): void {
+  const reports = listenToErrors(pool);
+  for (const reference of reports) if (!reference.deref()) reports.delete(reference);
+  reports.add(new WeakRef(report));
+}
+
+function reportToAll(reports: ReadonlySet<WeakRef<Report>>, error: Error): void {
+  const living = [...reports].flatMap((reference) => reference.deref() ?? []);
+  if (living.length === 0) process.emitWarning(errorText(error), 'OutboxWarning');
+  for (const report of living) report(error);
+}
+
+const ignored = new WeakSet<PgClientEvents>();
+
+/** On `acquire`, not `connect`: the pool may have connected before a store was created on it. */
+function ignoreErrors(client: PgClientEvents): void {
+  if (ignored.has(client)) return;
+  ignored.add(client);
+  client.on('error', () => {});
 }

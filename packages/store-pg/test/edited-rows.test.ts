@@ -8,7 +8,7 @@ const fixture = usePostgres();
 it.each([
   ['headers', '[1]'],
   ['backoff', '"soon"'],
-])('a row whose %s were edited into nonsense is dead, and the worker goes on', async (column, value) => {
+])('a row whose %s were edited into invalid values dies, and the worker continues', async (column, value) => {
   await fixture.query('truncate outbox');
   const store = new PgOutboxStore(fixture.pool);
   await store.enqueue([
@@ -37,7 +37,7 @@ it.each([
     "retakes = 2147483647, claim_token = 't', claimed_at = now(), claimed_until = now() - interval '1 minute'",
     undefined,
   ],
-])('a row that %s does not keep others from being claimed', async (_, edit, key) => {
+])('a row that %s does not prevent others from being claimed', async (_, edit, key) => {
   await fixture.query('truncate outbox');
   const store = new PgOutboxStore(fixture.pool);
   await store.enqueue([
@@ -49,7 +49,7 @@ it.each([
   expect(claimed.map(({ id }) => id).sort()).toEqual(['edited', 'whole']);
 });
 
-it('a row that was tried as often as a number can say does not keep others from being settled', async () => {
+it('a row with the maximum number of attempts does not prevent others from being settled', async () => {
   await fixture.query('truncate outbox');
   const store = new PgOutboxStore(fixture.pool);
   await store.enqueue([

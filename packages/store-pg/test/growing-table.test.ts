@@ -1,6 +1,6 @@
+import { createTestDatabase, type TestDatabase } from '@internal/test-database/test-database';
 import { OutboxDispatcher } from '@postcommit/core';
 import { SqlOutboxSchema } from '@postcommit/store-sql';
-import { createTestDatabase, type TestDatabase } from '@postcommit/tooling/test-database';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore, pgExecutor } from '../src/index.js';
@@ -36,7 +36,7 @@ describe('a table that was empty when dispatching began, and has not been analys
   }
 
   it.each([{ key: undefined }, { key: 'k' }])(
-    'is not read as a whole by a dispatch (key $key)',
+    'is not fully read by a dispatch (key $key)',
     async ({ key }) => {
       const store = new PgOutboxStore(pool, { wakeup: false });
       const dispatcher = new OutboxDispatcher(store, async () => {});

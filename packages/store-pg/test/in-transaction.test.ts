@@ -102,7 +102,7 @@ describe('when the work throws', () => {
     expect(await backendPid(pool)).toBe(pid);
   });
 
-  it('throws that error although ROLLBACK fails, and does not reuse the broken client', async () => {
+  it('throws that error even if ROLLBACK fails, and does not reuse the broken client', async () => {
     let broken: number | undefined;
     const attempt = inTransaction(pool, async (tx) => {
       broken = await backendPid(tx);

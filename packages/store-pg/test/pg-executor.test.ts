@@ -40,12 +40,12 @@ function* work(): SqlSteps {
   return yield { text: 'select 1', values: [] };
 }
 
-it('a connection that ends as it becomes ready fails the call, and not the process', async () => {
+it('a connection that ends as it becomes ready fails the call, not the process', async () => {
   await openEndingServer();
   await expect(pgExecutor(pool)(() => work())).rejects.toThrow();
 });
 
-it('a pool that knows no callback is asked by its promise', async () => {
+it('a pool that ignores the callback is used by its promise', async () => {
   await openEndingServer();
   const refusal = new Error('no connection to be had');
   const promising = { query: pool.query.bind(pool), connect: () => Promise.reject(refusal) };

@@ -48,7 +48,7 @@ describe('a handle that is not a transaction is refused, and nothing is stored',
     });
   });
 
-  it('a closed client gives the driver’s error', async () => {
+  it('a closed client rejects with the driver’s error', async () => {
     const store = new PgOutboxStore(fixture.pool);
     const client = new pg.Client({ connectionString: fixture.url });
     await client.connect();
@@ -86,7 +86,7 @@ describe('errors of the driver', () => {
     });
   });
 
-  it('a missing table says what creates it', async () => {
+  it('a missing table is reported with the command that creates it', async () => {
     const store = new PgOutboxStore(fixture.pool, { table: 'nowhere' });
     const refusal = { code: 'SCHEMA_OUTDATED', message: expect.stringContaining('outbox:migrate') };
     await expect(store.enqueue(entry)).rejects.toMatchObject(refusal);
@@ -94,7 +94,7 @@ describe('errors of the driver', () => {
   });
 });
 
-describe('a claim whose answer never comes', () => {
+describe('a claim whose answer never arrives', () => {
   /** Runs every statement, and loses the answer of each claim. */
   class DeafStore extends SqlOutboxStore<PgClientLike> {
     constructor(lostAnswer: Error) {
@@ -109,7 +109,7 @@ describe('a claim whose answer never comes', () => {
   }
 
   it.each([{ key: undefined }, { key: 'k' }])(
-    'is given back, and the error is the driver’s own ($key)',
+    'is released, and the error is the driver’s own ($key)',
     async ({ key }) => {
       const lost = new Error('Connection terminated unexpectedly');
       const deaf = new DeafStore(lost);

@@ -51,7 +51,7 @@ class WatchedStore extends PgOutboxStore {
 }
 
 describe('a worker on store-pg', () => {
-  it('is woken by an enqueue of another process, although the time for its next poll never comes', async () => {
+  it('is woken by an enqueue of another process, even if its next poll never comes', async () => {
     const clock = new VirtualClock();
     const store = new WatchedStore(fixture.pool);
     let publish: (topic: string) => void = () => {};
@@ -81,7 +81,7 @@ describe('a worker on store-pg', () => {
 });
 
 describe('OutboxPgModule', () => {
-  it('listens on a client made like those of the pool, outside of it', async () => {
+  it('listens on a client created like those of the pool, outside of it', async () => {
     const made: pg.ClientConfig[] = [];
     class OwnClient extends pg.Client {
       constructor(config?: pg.ClientConfig) {
@@ -104,7 +104,7 @@ describe('OutboxPgModule', () => {
     expect(made.map(({ password }) => password)).toEqual(['hidden by the pool', 'hidden by the pool']);
   });
 
-  it('listens on the connection that it is given instead', async () => {
+  it('listens on the configured connection instead', async () => {
     const listenClient = vi.fn(() => new pg.Client({ connectionString: fixture.url }));
     await expectToListen(compose({ pool: countingPool(fixture.pool), listenClient }));
     expect(listenClient).toHaveBeenCalledOnce();
@@ -114,7 +114,7 @@ describe('OutboxPgModule', () => {
     await expectClaimsOnListener(fixture, async (listenClient) => compose({ listenClient }));
   });
 
-  it('listens only when asked to', async () => {
+  it('listens only if wakeup is enabled', async () => {
     const listenClient = vi.fn(() => new pg.Client({ connectionString: fixture.url }));
     const app = compose({ listenClient });
     await app.start();
@@ -123,7 +123,7 @@ describe('OutboxPgModule', () => {
     expect(listenClient).not.toHaveBeenCalled();
   });
 
-  it('leaves workers to poll where the pool does not say how it connects', () => {
+  it('lets workers poll if the pool does not expose how it connects', () => {
     expect(isBound(compose({ pool: countingPool(fixture.pool) }))).toBe(false);
     expect(isBound(compose())).toBe(true);
   });
@@ -136,7 +136,7 @@ describe('OutboxPgModule', () => {
     expect(await listener.taken()).toEqual([]);
   });
 
-  it('sends at stop what a burst is still owed', async () => {
+  it('sends a pending notification of a burst at stop', async () => {
     const listener = await listenOn(fixture);
     const app = compose({ clock: new VirtualClock() });
     await app.start();

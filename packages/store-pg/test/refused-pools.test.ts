@@ -12,7 +12,7 @@ const invalid = (message: string): unknown =>
     message: expect.stringContaining(message),
   });
 
-describe('what is not a pool is refused, with what to pass', () => {
+describe('anything but a pool is rejected, with what to pass', () => {
   it.each([
     ['undefined', undefined, 'undefined'],
     ['null', null, 'null'],
@@ -45,7 +45,7 @@ describe('what is not a pool is refused, with what to pass', () => {
 
 describe('a pool for another database', () => {
   it.each(['mysql', 'mariadb', 'MYSQL', 'mongodb+srv', 'sqlite', 'https'])(
-    '%s:// is refused, without its password',
+    '%s:// is rejected, without its password',
     (scheme) => {
       const pool = new pg.Pool({ connectionString: `${scheme}://user:secret@db/shop` });
       const message = `the pool's connectionString is a ${scheme.toLowerCase()}:// address; the pg store needs postgres://`;

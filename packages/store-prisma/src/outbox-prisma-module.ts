@@ -1,15 +1,14 @@
 import {
-  assertKnownOptions,
   contributeFactory,
   EnqueuePipeline,
   Lifecycles,
-  type OptionNames,
   OutboxError,
   OutboxStore,
   type Provider,
   provideFactory,
   type StoreModule,
 } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import {
   ClaimSessions,
   type ListenClientLike,
@@ -25,18 +24,18 @@ import { PrismaOutboxStore, type PrismaOutboxStoreOptions } from './prisma-outbo
 
 export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline' | 'claimSessions'> & {
   /**
-   * Makes the connection on which a worker listens, each time one is needed: `() => new pg.Client({ connectionString })`,
-   * to the server itself, not through a transaction pooler. It is closed here. Without it a worker polls.
+   * Creates the listener connection of a worker, and each replacement for it: `() => new pg.Client({ connectionString })`.
+   * Connect to the server directly, not through a transaction pooler. The outbox closes it. Without it, a worker polls.
    */
   readonly listenClient?: () => ListenClientLike;
 } & (
     | {
-        /** Yours: it is neither connected nor disconnected here. */
+        /** Your client. The outbox neither connects nor disconnects it. */
         readonly client: PrismaClientLike;
         readonly clientFactory?: never;
       }
     | {
-        /** Called once; what it makes is disconnected when the application stops. */
+        /** Creates the client. Called once; the client is disconnected when the application stops. */
         readonly clientFactory: () => PrismaClientLike;
         readonly client?: never;
       }
@@ -51,13 +50,13 @@ const OPTION_NAMES: OptionNames<OutboxPrismaModuleOptions> = {
 };
 
 /**
- * Binds `PrismaOutboxStore` as the store, with its client, schema, job locks and processed messages; with
- * `listenClient` also the wake-up of workers.
+ * Binds `PrismaOutboxStore` as the store, with its client, schema, job locks and processed messages, and with
+ * `listenClient` the worker wake-up.
  */
 export const OutboxPrismaModule = {
   [Symbol.toStringTag]: 'OutboxPrismaModule',
 
-  /** @throws `INVALID_CONFIG` unless it is given one of `client` and `clientFactory`. */
+  /** @throws `INVALID_CONFIG` unless exactly one of `client` and `clientFactory` is passed, and it is a Prisma client. */
   forRoot(given: OutboxPrismaModuleOptions): StoreModule<PrismaTransactionLike> {
     assertKnownOptions('OutboxPrismaModule', given ?? {}, OPTION_NAMES);
     const { client, clientFactory, listenClient, ...options } = given ?? {};
@@ -81,7 +80,7 @@ export const OutboxPrismaModule = {
           { ...options, listenClient },
         ),
       ],
-      // Stopped in reverse: a wake-up that is sent after the client has disconnected would connect it again.
+      // Stopped in reverse order: a wake-up after the client has disconnected would connect it again.
       contributes: [
         ...(clientFactory ? [disconnectAtStop] : []),
         contributeFactory(Lifecycles, [PrismaOutboxStore], wakeupLifecycle),
@@ -90,11 +89,13 @@ export const OutboxPrismaModule = {
   },
 };
 
-/** Options of a store on a client that is given beside them. */
+/** Options of `prismaStore`. */
 export type PrismaStoreOptions = Omit<OutboxPrismaModuleOptions, 'client' | 'clientFactory'>;
 
 /**
- * The store of `createOutbox` on a Prisma client. `enqueueWith` takes the client of your interactive transaction.
+ * Stores the outbox in PostgreSQL, through a Prisma client. `enqueueWith` takes the client of your interactive transaction.
+ *
+ * @throws `INVALID_CONFIG` if `client` is not a Prisma client.
  *
  * @example
  * const outbox = createOutbox({ store: prismaStore(prisma), publisher });

@@ -1,16 +1,16 @@
-/** The handle that `$transaction` gives to its callback, of any generated client, extended or not. */
+/** The client that `$transaction` passes to its callback. Those of any generated client fit, extended or not. */
 export interface PrismaTransactionLike {
   $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>;
   /** Only the client itself has this, and the client is not a transaction. */
   $connect?: 'Pass the tx of prisma.$transaction(async (tx) => …), not the client';
 }
 
-/** The methods of a generated client that we call: a client of any schema fits, extended or not. */
+/** The part of a generated client that the store uses. Clients of any schema fit, extended or not. */
 export interface PrismaClientLike {
-  // biome-ignore lint/suspicious/noExplicitAny: a generated client gives its own promise type.
+  // biome-ignore lint/suspicious/noExplicitAny: a generated client returns its own promise type.
   $queryRawUnsafe(query: string, ...values: unknown[]): any;
   $transaction<Result>(
-    // biome-ignore lint/suspicious/noExplicitAny: the handle of every client is a type of its own.
+    // biome-ignore lint/suspicious/noExplicitAny: every generated client has its own type of handle.
     run: (tx: any) => Promise<Result>,
     options: PrismaTransactionOptions,
   ): Promise<Result>;
@@ -18,7 +18,7 @@ export interface PrismaClientLike {
   $disconnect(): Promise<void>;
 }
 
-/** How several statements are run as one transaction. */
+/** The options of a transaction of several statements. */
 export interface PrismaTransactionOptions {
   readonly isolationLevel: 'ReadCommitted';
   readonly maxWait: number;

@@ -1,9 +1,9 @@
-import { nameToken } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 import type { PrismaClientLike, PrismaTransactionOptions } from './prisma-client-like.js';
 
 /**
- * The token of the application's Prisma client. A generated client is a type of your own, which no library can
- * name: annotate the constructor parameter that gets it with your `PrismaClient`.
+ * The token of the application's Prisma client. A library can't name the type of your generated client, so annotate the
+ * constructor parameter that receives it with your `PrismaClient`.
  */
 export abstract class PrismaClientToken implements PrismaClientLike {
   static {

@@ -6,12 +6,12 @@ import type {
   PrismaTransactionOptions,
 } from './prisma-client-like.js';
 
-/** Prisma's code for a transaction that was committed, rolled back or cut off. */
+/** Prisma's error code for a transaction that was committed, rolled back or timed out. */
 const TRANSACTION_CLOSED = 'P2028';
 
 /**
- * Prisma gives up on a transaction after 5 seconds by default: a schema upgrade of a large table takes longer, and
- * a claim that waits for its turn is bounded by the server.
+ * Prisma's default limit is 5 seconds. A schema upgrade of a large table takes longer, and the server already bounds a
+ * claim that waits for a lock.
  */
 const TRANSACTION: PrismaTransactionOptions = {
   isolationLevel: 'ReadCommitted',
@@ -19,7 +19,7 @@ const TRANSACTION: PrismaTransactionOptions = {
   timeout: 3_600_000,
 };
 
-/** Runs statements on a client, or on the handle of the caller's transaction. */
+/** Runs statements on a client, or on the client of the caller's transaction. */
 export function prismaExecutor(client: PrismaClientLike): SqlExecutor<PrismaTransactionLike> {
   return async (work, tx) => {
     if (tx) return runInTransaction(tx, work);
@@ -43,12 +43,12 @@ function runOn(tx: PrismaTransactionLike, work: SqlWork): Promise<SqlRecord[]> {
   );
 }
 
-/** The client knows it without a round trip, but says so only when it is asked to run something. */
+/** Prisma detects an ended transaction without a round trip, but only when a statement is run. */
 function closedTransactionError(error: unknown): OutboxError | undefined {
   if (!(error instanceof Error) || !('code' in error) || error.code !== TRANSACTION_CLOSED) return undefined;
   return new OutboxError(
     'INVALID_TRANSACTION',
-    'the Prisma transaction has ended already, so nothing was stored; await everything inside its callback, and raise its timeout if it ran out',
+    'the Prisma transaction has already ended, so nothing was stored; await everything inside its callback, and raise its timeout if it timed out',
     { cause: error },
   );
 }

@@ -74,7 +74,7 @@ describe('OutboxPrismaModule', () => {
     expect(app.get(OutboxStore).claimTimeoutMs).toBe(60_000);
   });
 
-  it('does the same in a table and a schema of another name', async () => {
+  it('does the same with another table and schema', async () => {
     await fixture.query('create schema if not exists messaging');
     const app = compose({ client: prisma.client, schema: 'messaging', table: 'letters' });
     await app.get(OutboxSchema).ensure();
@@ -83,7 +83,7 @@ describe('OutboxPrismaModule', () => {
     expect(await app.get(OutboxDispatcher).dispatchPending()).toMatchObject({ dispatched: 1 });
   });
 
-  it('gives job locks and processed messages on the same client', async () => {
+  it('provides job locks and processed messages on the same client', async () => {
     const app = compose({ client: prisma.client });
     await app.get(OutboxSchema).ensure();
     const lock = await app.get(JobLock).acquire('sweep', 60_000);
@@ -98,7 +98,7 @@ describe('OutboxPrismaModule', () => {
     expect(handler).toHaveBeenCalledOnce();
   });
 
-  it('disconnects a client that its factory made, when the application stops', async () => {
+  it('disconnects the client of a factory when the application stops', async () => {
     const factory = () => new PrismaClient({ adapter: new PrismaPg({ connectionString: fixture.url }) });
     const clientFactory = vi.fn(factory);
     const app = compose({ clientFactory });
@@ -111,7 +111,7 @@ describe('OutboxPrismaModule', () => {
     expect(disconnect).toHaveBeenCalledOnce();
   });
 
-  it('leaves a client alone that it was given', async () => {
+  it('does not disconnect a client that was passed', async () => {
     const app = compose({ client: prisma.client });
     const disconnect = vi.spyOn(prisma.client, '$disconnect');
     await app.start();
@@ -127,18 +127,24 @@ describe('OutboxPrismaModule', () => {
     );
   });
 
-  it.each([{}, { client: undefined }, { client: null }, { client: {} }, undefined])(
-    'refuses %j, with what to pass',
-    (options) => {
-      const refusal = expect.objectContaining({
-        code: 'INVALID_CONFIG',
-        message: expect.stringContaining('pass client: new PrismaClient({ adapter })'),
-      });
-      const given = options as unknown as OutboxPrismaModuleOptions & { client: PrismaClient };
-      expect(() => OutboxPrismaModule.forRoot(given)).toThrow(refusal);
-      expect(() => new PrismaOutboxStore(given?.client)).toThrow(refusal);
-    },
-  );
+  const inTransaction = { client: { $queryRawUnsafe: () => [] } };
+  it.each([
+    [{}, 'undefined'],
+    [undefined, 'undefined'],
+    [{ client: undefined }, 'undefined'],
+    [{ client: null }, 'null'],
+    [{ client: 'postgres://localhost/x' }, 'a string'],
+    [{ client: {} }, 'an object without $queryRawUnsafe()'],
+    [inTransaction, 'the client of a transaction'],
+  ])('rejects %j, with what to pass', (options, found) => {
+    const refusal = expect.objectContaining({
+      code: 'INVALID_CONFIG',
+      message: `the Prisma store needs a client, got ${found}; pass new PrismaClient({ adapter }), or clientFactory`,
+    });
+    const given = options as unknown as OutboxPrismaModuleOptions & { client: PrismaClient };
+    expect(() => OutboxPrismaModule.forRoot(given)).toThrow(refusal);
+    expect(() => new PrismaOutboxStore(given?.client)).toThrow(refusal);
+  });
 
   it('needs its options', () => {
     expect(() => composeModules([OutboxPrismaModule as unknown as Module])).toThrow(

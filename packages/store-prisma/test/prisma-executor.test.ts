@@ -1,8 +1,8 @@
-import { prismaExecutor } from '@postcommit/store-prisma';
 import type { SqlRecord, SqlStatement, SqlSteps } from '@postcommit/store-sql';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { describe, expect, it, vi } from 'vitest';
 import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { prismaExecutor } from '../src/prisma-executor.js';
 import { PrismaClient } from './gen/client.js';
 import { openTransaction, usePrisma } from './prisma-stores.js';
 
@@ -54,7 +54,7 @@ describe('prismaExecutor', () => {
     expect(await executor(named)).toEqual([{ id: 1, name: 'y' }]);
   });
 
-  it('runs several statements all or none', async () => {
+  it('runs several statements as all or none', async () => {
     const insert = sql('insert into notes values (1)');
     await expect(prismaExecutor(prisma.client)(steps(insert, insert))).rejects.toThrow('duplicate key');
     expect(await fixture.query('select id from notes')).toEqual([]);

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import type { OutboxRow, SchemaProblem } from '@postcommit/core';
 import { OutboxDispatcher } from '@postcommit/core';
-import { PrismaOutboxStore, prismaExecutor } from '@postcommit/store-prisma';
+import { PrismaOutboxStore } from '@postcommit/store-prisma';
 import { SqlOutboxSchema } from '@postcommit/store-sql';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
+import { prismaExecutor } from '../src/prisma-executor.js';
 import { usePrisma } from './prisma-stores.js';
 
 const fixture = usePostgres(async () => {});
@@ -67,7 +68,7 @@ describe('a table from the specification’s own model', () => {
     await fixture.query(SPECIFIED_ROWS);
   });
 
-  it('is refused until it is upgraded', async () => {
+  it('is rejected until it is upgraded', async () => {
     const outdated = { code: 'SCHEMA_OUTDATED', message: expect.stringContaining('outbox:migrate') };
     await expect(store.fetchPending(10)).rejects.toMatchObject(outdated);
     await expect(store.enqueue({ topic: 'order.paid', payload: {} })).rejects.toMatchObject(outdated);
@@ -78,7 +79,7 @@ describe('a table from the specification’s own model', () => {
     expect(await fixture.query('select id from outbox')).toHaveLength(6);
   });
 
-  it('has its differences named, each with the statement that mends it', async () => {
+  it('is reported with its differences, each with the statement that fixes it', async () => {
     const problems = await schema.check();
     const added =
       'key headers available_at dead_reason retakes claimed_until claimed_key max_attempts backoff seq';
@@ -108,7 +109,7 @@ describe('a table from the specification’s own model', () => {
     expect(problems.filter(({ fix }) => fix === '')).toEqual([]);
   });
 
-  it('keeps its rows in their states through the upgrade, and its live claim', async () => {
+  it('keeps the states of its rows and its live claim through the upgrade', async () => {
     await schema.ensure();
     expect(await schema.check()).toEqual([]);
     expect(await store.count()).toEqual({ pending: 4, dispatched: 1, dead: 1, total: 6 });
@@ -187,7 +188,7 @@ describe('the model to paste', () => {
     expect(new Set(await modelColumns())).toEqual(new Set(columns.map(({ column }) => column)));
   });
 
-  it('stands in the README as it stands in the file', async () => {
+  it('is the same in the README and in the file', async () => {
     const [model] = /^model Outbox \{.*?^\}$/ms.exec(await packageFile('outbox.prisma')) ?? [];
     expect(await packageFile('README.md')).toContain(model);
   });
@@ -206,7 +207,7 @@ describe('the model to paste', () => {
     });
   });
 
-  it('migrated by Prisma alone lacks nothing but indexes, checks, storage settings and the mark', async () => {
+  it('migrated by Prisma alone lacks only indexes, checks, storage settings and the mark', async () => {
     await fixture.query(MIGRATED_TABLE);
     const kinds = (await schema.check()).map(({ problem }) => problem.replace(/ .*/s, ''));
     expect(new Set(kinds)).toEqual(new Set(['index', 'constraint', 'storage', 'comment']));
@@ -218,7 +219,7 @@ describe('the model to paste', () => {
     expect(await drain()).toEqual(['b']);
   });
 
-  it('shows what Prisma dropped, and ensure brings it back', async () => {
+  it('reveals what Prisma dropped, and ensure restores it', async () => {
     await schema.ensure();
     await fixture.query('drop index outbox_keyed; alter table outbox drop constraint outbox_state_check');
     const problems = await schema.check();

@@ -1,5 +1,6 @@
 import { PrismaOutboxStore, type PrismaTransactionLike } from '@postcommit/store-prisma';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { expectToGoOnBesideLock, HOLD_ON_POSTGRES } from '../../store-sql/test/keyed-lock-scenario.js';
 import { ensureSchema, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { Prisma, type PrismaClient } from './gen/client.js';
 import { openTransaction, usePrisma } from './prisma-stores.js';
@@ -37,7 +38,7 @@ describe('the transaction of the caller', () => {
     expect(await store.fetchPending(10)).toMatchObject([{ id: 'm1', payload: { id: 'o1' } }]);
   });
 
-  it('rolls both back', async () => {
+  it('rolls back both', async () => {
     const refused = prisma.client.$transaction(async (tx) => {
       await tx.order.create({ data: { id: 'o1', status: 'paid' } });
       await store.enqueueWith(tx, paid);
@@ -48,7 +49,7 @@ describe('the transaction of the caller', () => {
     expect((await store.count()).total).toBe(0);
   });
 
-  it('may be one of an extended client, and one nested in another', async () => {
+  it('can be that of an extended client, or a nested one', async () => {
     await extended(prisma.client).$transaction(async (tx) => {
       await store.enqueueWith(tx, { ...paid, id: 'outer' });
       const nested = tx.$transaction(async (inner) => {
@@ -60,7 +61,7 @@ describe('the transaction of the caller', () => {
     expect(await store.fetchPending(10)).toMatchObject([{ id: 'outer' }]);
   });
 
-  it('may be one of a client other than the one that dispatches', async () => {
+  it('can be that of a client other than the one that dispatches', async () => {
     const dispatching = new PrismaOutboxStore(extended(prisma.client));
     const keyed = { ...paid, id: 'm2', key: 'o1' };
     await prisma.client.$transaction((tx) => dispatching.enqueueWith(tx, [paid, keyed]));
@@ -68,7 +69,7 @@ describe('the transaction of the caller', () => {
   });
 });
 
-describe('a handle that is no open transaction', () => {
+describe('a handle that is not an open transaction', () => {
   const cases: [string, () => unknown][] = [
     ['the client itself', () => prisma.client],
     ['an extended client', () => extended(prisma.client)],
@@ -77,24 +78,24 @@ describe('a handle that is no open transaction', () => {
     ['a word', () => 'transaction'],
   ];
 
-  it.each(cases)('is refused and stores nothing: %s', async (_name, handle) => {
+  it.each(cases)('is rejected and stores nothing: %s', async (_name, handle) => {
     const refused = store.enqueueWith(handle() as PrismaTransactionLike, paid);
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_TRANSACTION' });
     expect((await store.count()).total).toBe(0);
   });
 
-  it.each(['commit', 'rollback'] as const)('is refused after its %s, with the reason', async (end) => {
+  it.each(['commit', 'rollback'] as const)('is rejected after its %s, with the reason', async (end) => {
     const transaction = await openTransaction(prisma.client);
     await transaction[end]();
     await expect(store.enqueueWith(transaction.tx, paid)).rejects.toMatchObject({
       code: 'INVALID_TRANSACTION',
-      message: expect.stringContaining('has ended'),
+      message: expect.stringContaining('has already ended'),
       cause: { code: 'P2028' },
     });
     expect((await store.count()).total).toBe(0);
   });
 
-  it('is refused by its type: clients are, their transactions are not', () => {
+  it('does not compile if it is a client, and compiles if it is a transaction', () => {
     const client: PrismaClient = prisma.client;
     const extendedClient = extended(client);
     const neverCalled = async (): Promise<void> => {
@@ -125,7 +126,7 @@ describe('errors', () => {
     }
   });
 
-  it('a taken id is named; inside a transaction only if the call has no other', async () => {
+  it('a duplicate id is named; inside a transaction only if it is the only one of the call', async () => {
     await store.enqueue({ ...paid, id: 'taken' });
     const entries = [paid, { ...paid, id: 'taken' }];
     await expect(store.enqueue(entries)).rejects.toThrow("a row with id 'taken' exists already");
@@ -171,3 +172,12 @@ async function errorOf(promise: PromiseLike<unknown>): Promise<Error & { code?: 
   }
   throw new Error('expected a rejection');
 }
+
+it('rows without a key go on while another session holds the lock of keyed claims', async () => {
+  const other = await fixture.pool.connect();
+  onTestFinished(() => other.release(true));
+  await expectToGoOnBesideLock((clock) => new PrismaOutboxStore(prisma.client, { clock }), {
+    hold: () => other.query(HOLD_ON_POSTGRES),
+    release: () => other.query('rollback'),
+  });
+});

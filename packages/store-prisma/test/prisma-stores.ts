@@ -53,7 +53,7 @@ export function prismaStores(prisma: {
 
 class RolledBack extends Error {}
 
-/** Prisma's transaction ends when its callback does: this one waits until it is told how to end. */
+/** Prisma's transaction ends with its callback, so this callback waits for `commit` or `rollback`. */
 export function openTransaction(client: PrismaClient): Promise<OpenTransaction> {
   return new Promise((resolve, reject) => {
     const ended: Promise<void> = client.$transaction(

@@ -32,7 +32,7 @@ async function start(
 }
 
 describe('wake-up on Prisma', () => {
-  it('listens on the connection that it is given, and only then', async () => {
+  it('listens on the configured connection, and only then', async () => {
     expect([...(await start()).tokens]).not.toContain(OutboxWakeup);
     expect([...(await start({ listens: true, wakeup: false })).tokens]).not.toContain(OutboxWakeup);
     const record = new WakeupRecord();

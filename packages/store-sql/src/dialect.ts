@@ -5,9 +5,9 @@ import type {
   PurgeCut,
   RetryOptions,
   RowFilter,
-  RowOrder,
   SchemaProblem,
 } from '@postcommit/core';
+import type { RowOrder } from '@postcommit/core/internal';
 import type { SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
 import type { NameQuote, TableName, TableOptions } from './table-name.js';
 
@@ -25,6 +25,17 @@ export interface Claim {
   readonly limit: number;
   /** False when the batch already has rows: a retaken row must be claimed alone. */
   readonly mayRetake: boolean;
+  /** Rows of these topics are left out. Never empty; absent if no topic is left out. */
+  readonly exceptTopics?: readonly string[];
+}
+
+/** A claim of rows without a key that leaves out topics. */
+export interface ExceptClaim extends Claim {
+  readonly exceptTopics: readonly string[];
+  /** Maximum number of due rows examined: any number of rows may be left out. */
+  readonly window: number;
+  /** Only rows behind this place. */
+  readonly after: DuePlace | undefined;
 }
 
 export interface UnkeyedClaim extends Claim {
@@ -101,8 +112,14 @@ export interface SqlDialect {
    */
   claimUnkeyed(table: TableName, claim: UnkeyedClaim): SqlWork;
   /**
+   * Claims due rows without a key of all topics but some. A statement of its own, so that leaving out nothing costs
+   * nothing. The first record has `keyed_due`, and `window_rows`, `last_available_at` and `last_seq` of the window.
+   */
+  claimUnkeyedExcept(table: TableName, claim: ExceptClaim): SqlWork;
+  /**
    * Claims rows with a key: takes a lock, then claims, in one transaction. The first record has `window_rows`,
-   * `last_available_at` and `last_seq`; a record without `id` carries nothing else.
+   * `last_available_at` and `last_seq`; a record without `id` carries nothing else. With `exceptTopics`, the window
+   * counts rows that are left out, and the first record has `kept_available_at` and `kept_seq` of the first other one.
    *
    * @throws KeyedLockTimeout if the lock takes longer than `lockWaitMs`.
    */
@@ -122,6 +139,8 @@ export interface SqlDialect {
   count(table: TableName, filter?: RowFilter): SqlStatement;
   /** One record with `pending` and `due`, counted up to `atMost` if given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
+  /** One record with `in_ms`: the time until the first row falls due that is not due yet, or null. */
+  nextDue(table: TableName): SqlStatement;
   /** Reads at most `limit` matching rows of each state, in index order. */
   peek(table: TableName, filter: RowFilter, limit: number, order?: RowOrder): SqlStatement;
   requeue(table: TableName, id: string, retry?: RetryOptions): SqlWork;

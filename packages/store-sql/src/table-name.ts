@@ -38,16 +38,19 @@ export function nameInText(name: string, quote: NameQuote = '"'): string {
 export class TableName {
   readonly table: string;
   readonly schema: string | undefined;
+  /** The table in SQL text: `"app"."outbox"`. */
+  readonly sql: string;
   readonly #quote: NameQuote;
 
   constructor({ table = 'outbox', schema }: TableOptions = {}, quote: NameQuote = '"') {
     this.#quote = quote;
     this.table = checked(table, 'table');
     this.schema = schema === undefined ? undefined : checked(schema, 'schema');
+    this.sql = this.beside(this.table);
   }
 
-  /** `"app"."outbox"`; with a suffix, the name of something that belongs to the table, e.g. an index. */
-  quoted(suffix = ''): string {
+  /** The name of something that belongs to the table, e.g. an index: `"app"."outbox_locks"`. */
+  quoted(suffix: string): string {
     return this.beside(`${this.table}${suffix}`);
   }
 
@@ -60,10 +63,6 @@ export class TableName {
   /** Returns the quoted name of an index or constraint of the table, without the schema. */
   part(suffix: string): string {
     return quoteName(`${this.table}${suffix}`, this.#quote);
-  }
-
-  toString(): string {
-    return this.quoted();
   }
 }
 

@@ -52,19 +52,19 @@ describe('statements', () => {
     expect((await store.count()).pending).toBe(count);
   });
 
-  it('enqueue of a thousand entries is one', async () => {
+  it('an enqueue of a thousand entries is one', async () => {
     await store.enqueue(entries(COUNT));
     expect(pool.taken()).toHaveLength(1);
   });
 
-  it.each([1, COUNT])('a claim of %i unkeyed rows is one, with no transaction around it', async (count) => {
+  it.each([1, COUNT])('a claim of %i unkeyed rows is one, without a transaction', async (count) => {
     await store.enqueue(entries(count));
     pool.taken();
     expect((await claimAll()).ids).toHaveLength(count);
     expect(pool.taken()).toEqual(['with due']);
   });
 
-  it('a claim behind a full one is one while it is full too, and one more from the front when it is not', async () => {
+  it('a claim after a full one is one if it is full too, and one more from the front if it is not', async () => {
     // Time stands still: no claim is due to begin at the front.
     store = new PgOutboxStore(pool, { clock: new VirtualClock() });
     await store.enqueue(entries(COUNT));
@@ -77,12 +77,45 @@ describe('statements', () => {
     expect(counts).toEqual([1, 1, 2, 1]);
   });
 
-  it('a look at an empty table is one', async () => {
+  it('a claim on an empty table is one', async () => {
     expect(await store.fetchPending(COUNT)).toEqual([]);
     expect(pool.taken()).toEqual(['with due']);
   });
 
-  it('a claim of keyed rows is one look, then begin, lock, claim, commit', async () => {
+  it('a claim that leaves out no topic sends what any other sends', async () => {
+    const send = async (...options: [] | [{ exceptTopics: string[] }]): Promise<unknown[]> => {
+      const sent: unknown[] = [];
+      const recording = {
+        query: (query: { text: string; values: unknown[] }) => {
+          // The first value is the token, which is always a new one.
+          sent.push([query.text, query.values.slice(1)]);
+          return fixture.pool.query<Record<string, unknown>>(query);
+        },
+        connect: () => fixture.pool.connect(),
+      };
+      await new PgOutboxStore(recording, { wakeup: false }).fetchPending(COUNT, ...options);
+      return sent;
+    };
+    expect(await send({ exceptTopics: [] })).toEqual(await send());
+    expect(JSON.stringify(await send())).not.toMatch(/topic (<>|not in)/);
+  });
+
+  it('a claim that leaves out topics is one, and one more for late commits if the batch is not full', async () => {
+    store = new PgOutboxStore(pool, { clock: new VirtualClock() });
+    await store.enqueue(entries(100, { topic: 'away' }));
+    await store.enqueue(entries(COUNT));
+    pool.taken();
+    const counts: number[] = [];
+    for (let claims = 0; claims < 4; claims++) {
+      await store.fetchPending(400, { exceptTopics: ['away'] });
+      counts.push(pool.taken().length);
+    }
+    expect(counts).toEqual([1, 1, 2, 2]);
+    await store.fetchPending(400);
+    expect(pool.taken(), 'nothing is left out any more').toEqual(['with due']);
+  });
+
+  it('a claim of keyed rows is one search, then begin, lock, claim, commit', async () => {
     await store.enqueue(entries(COUNT, { key: 'k' }));
     pool.taken();
     expect((await claimAll()).ids).toHaveLength(COUNT);
@@ -95,7 +128,7 @@ describe('statements', () => {
     expect(pool.taken()).toEqual(['with due', ...transaction]);
   });
 
-  it('while keyed rows are known to be there, every other claim begins with them', async () => {
+  it('while keyed rows are due, every other claim begins with them', async () => {
     await store.enqueue(entries(2 * COUNT, { key: 'k' }));
     await claimAll(10).then(({ token, ids }) => store.markDispatched(ids, token));
     pool.taken();
@@ -126,13 +159,20 @@ describe('statements', () => {
     expect(pool.taken()).toHaveLength(name === 'mixed' ? 2 : 1);
   });
 
-  it('a settle of which some are fenced asks once more for receipts', async () => {
+  it('a settle with fenced rows asks once more for receipts', async () => {
     await store.enqueue(entries(COUNT));
     const { token, ids } = await claimAll();
     await store.requeue(ids[0] ?? '');
     pool.taken();
     expect(await store.markDispatched(ids, token)).toHaveLength(COUNT - 1);
     expect(pool.taken()).toHaveLength(2);
+  });
+
+  it('the question when the next row falls due is one, without a transaction', async () => {
+    await store.enqueue(entries(10, { availableAt: new Date(Date.now() + 60_000) }));
+    pool.taken();
+    expect(await store.nextDueInMs()).toBeGreaterThan(0);
+    expect(pool.taken()).toHaveLength(1);
   });
 
   it('an extension of a thousand claims is one', async () => {
@@ -158,7 +198,7 @@ interface Life {
   readonly settle: Written;
 }
 
-describe('what a message writes', () => {
+describe('the writes of a message', () => {
   const figures: string[] = [];
   afterAll(() => {
     process.stdout.write(
@@ -207,7 +247,7 @@ describe('what a message writes', () => {
     await expectWithinGates(life, 'keyed');
   });
 
-  it('with the harmful index of the specification no claim is a HOT update', async () => {
+  it('with the harmful index of the specification, no claim is a HOT update', async () => {
     await fixture.query('create index harmful on outbox (claimed_at)');
     try {
       await written(postgres.insert(TABLE, newRows()));
@@ -219,7 +259,7 @@ describe('what a message writes', () => {
     }
   });
 
-  it('the tuples that a message leaves behind are two, less those that were pruned on the way', async () => {
+  it('a message leaves two dead tuples, minus those pruned on the way', async () => {
     await fixture.query('alter table outbox set (autovacuum_enabled = false)');
     const before = await deadTuples();
     await store.enqueue(entries(COUNT));
@@ -285,7 +325,7 @@ const GATES = {
 };
 
 async function deadTuples(): Promise<number> {
-  // Each session reports on its own; the one that did the work has to be told.
+  // Each session reports its own statistics, so the one that did the work must be asked to.
   const client = await fixture.pool.connect();
   try {
     await client.query('select pg_stat_force_next_flush()');

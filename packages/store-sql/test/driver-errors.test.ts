@@ -3,7 +3,7 @@ import { postgres, TableName } from '@postcommit/store-sql';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
-import { idNamedBy, missingTableError } from '../src/store/driver-errors.js';
+import { idNamedBy, missingTableError } from '../src/driver-errors.js';
 import { usePostgres } from './postgres-fixture.js';
 import { newRow } from './sql-session.js';
 
@@ -25,12 +25,12 @@ describe('a unique violation', () => {
       },
     ],
     ['a wrapper with a cause', new Error('wrapped', { cause: { code: '23505', detail } })],
-  ])('is recognised, and the id that is taken: %s', (_, error) => {
+  ])('is recognized, with the duplicate id: %s', (_, error) => {
     expect(postgres.faultOf(error)).toBe('duplicate');
     expect(idNamedBy(error, rows)).toBe('m2');
   });
 
-  it('names no wrong id when the driver does not tell', () => {
+  it('names no wrong id if the driver does not report it', () => {
     expect(idNamedBy({ code: '23505' }, rows)).toBeUndefined();
     expect(idNamedBy({ code: '23505' }, [newRow('only')])).toBe('only');
   });
@@ -42,7 +42,7 @@ describe('a unique violation', () => {
     },
   );
 
-  it('an error that wraps itself ends', () => {
+  it('an error that wraps itself does not loop', () => {
     const error: { cause?: unknown } = {};
     error.cause = error;
     expect(postgres.faultOf(error)).toBeUndefined();
@@ -50,7 +50,7 @@ describe('a unique violation', () => {
 });
 
 describe('missingTableError', () => {
-  it('says which command helps', () => {
+  it('names the command that fixes it', () => {
     const cause = { code: '42P01' };
     const error = missingTableError(postgres.faultOf(cause), table, cause);
     expect(error).toBeInstanceOf(OutboxError);
@@ -63,7 +63,7 @@ describe('missingTableError', () => {
     expect(missingTableError(fault, table, undefined)?.message).toContain('lacks a column');
   });
 
-  it.each(['40001', '40P01', '57P01', '08006'])('leaves %s alone', (code) => {
+  it.each(['40001', '40P01', '57P01', '08006'])('ignores %s', (code) => {
     expect(missingTableError(postgres.faultOf({ code }), table, undefined)).toBeUndefined();
   });
 });

@@ -3,8 +3,7 @@ import { VirtualClock } from '@postcommit/store-memory';
 import { SqlOutboxSchema } from '@postcommit/store-sql';
 import type pg from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
-import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
+import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { NOTIFY_WINDOW_MS } from '../src/store/notify-debounce.js';
 import { countingPool } from './counting-pool.js';
 import { type Listener, listenOn } from './listener.js';
@@ -51,7 +50,7 @@ describe('an enqueue', () => {
     ['one entry', entry],
     ['a list', [entry, entry, entry]],
     ['a list with options', [entry, { ...entry, key: 'k', headers: { a: 'b' } }]],
-  ])('of %s is one statement, and stores what it would store without', async (_name, entries) => {
+  ])('of %s is one statement, and stores the same as without it', async (_name, entries) => {
     const pool = countingPool(fixture.pool);
     const counted = new PgOutboxStore(pool, { clock });
     const ids = await counted.enqueue(entries);
@@ -62,7 +61,7 @@ describe('an enqueue', () => {
     expect(rows.at(-1)).toMatchObject(Array.isArray(entries) ? (entries.at(-1) ?? {}) : entries);
   });
 
-  it('of a duplicate id is refused as ever, and notifies nobody', async () => {
+  it('of a duplicate id is rejected as usual, and notifies nobody', async () => {
     await new PgOutboxStore(fixture.pool, { wakeup: false }).enqueue({ ...entry, id: 'm1' });
     await expect(store.enqueue({ ...entry, id: 'm1' })).rejects.toMatchObject({ code: 'DUPLICATE_ID' });
     expect(await listener.taken()).toEqual([]);
@@ -77,7 +76,7 @@ describe('an enqueue', () => {
     expect((await quiet.count()).pending).toBe(3);
   });
 
-  it('of which nothing is due yet notifies nobody; one due entry is enough', async () => {
+  it('of entries that are not due notifies nobody; one due entry is enough', async () => {
     const later = { ...entry, availableAt: new Date(Date.now() + 3_600_000) };
     await store.enqueue(later);
     await store.enqueue([later, later]);
@@ -87,7 +86,7 @@ describe('an enqueue', () => {
     expect(await listener.taken()).toEqual([HINT]);
   });
 
-  it('where a worker in this process listens is a hint without NOTIFY', async () => {
+  it('is a hint without NOTIFY if a worker in this process listens', async () => {
     let hints = 0;
     const stop = store.onEnqueue(() => {
       hints += 1;
@@ -118,7 +117,7 @@ describe('a burst', () => {
     expect(await listener.taken()).toEqual([HINT, HINT]);
   });
 
-  it('whose first enqueue rolls back is told of by the trailing one', async () => {
+  it('whose first enqueue rolls back is announced by the trailing notification', async () => {
     const first = await begin();
     await store.enqueueWith(first, entry);
     await store.enqueue(entry);
@@ -128,7 +127,7 @@ describe('a burst', () => {
     expect(await listener.taken()).toEqual([HINT]);
   });
 
-  it('whose first enqueue commits last is told of before that, and then again', async () => {
+  it('whose first enqueue commits last is announced before that, and then again', async () => {
     const first = await begin();
     await store.enqueueWith(first, entry);
     await store.enqueue(entry);
@@ -138,7 +137,7 @@ describe('a burst', () => {
     expect(await listener.taken()).toEqual([HINT]);
   });
 
-  it('of which one commits after the window is told of at its end, not again: polls find that one', async () => {
+  it('with a commit after the window is announced at its end, not again: a poll finds that row', async () => {
     await store.enqueue(entry);
     const late = await begin();
     await store.enqueueWith(late, entry);
@@ -150,7 +149,7 @@ describe('a burst', () => {
     expect(await listener.taken()).toEqual([]);
   });
 
-  it('is told of also where the savepoint of its first enqueue is undone', async () => {
+  it('is announced even if the savepoint of its first enqueue is rolled back', async () => {
     const tx = await begin();
     await tx.query('savepoint here');
     await store.enqueueWith(tx, entry);
@@ -162,7 +161,7 @@ describe('a burst', () => {
     expect(await listener.taken()).toEqual([HINT]);
   });
 
-  it('whose trailing notification fails harms nobody', async () => {
+  it('survives a failing trailing notification', async () => {
     let isBroken = false;
     const { pool } = fixture;
     store = new PgOutboxStore(

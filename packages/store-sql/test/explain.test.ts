@@ -1,5 +1,6 @@
-import { type DuePlace, postgres, type SqlStatement } from '@postcommit/store-sql';
+import { postgres, type SqlStatement } from '@postcommit/store-sql';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { DuePlace } from '../src/dialect.js';
 import { ensureSchema, type PostgresFixture, usePostgres } from './postgres-fixture.js';
 import { claimOf, statementsOf, TABLE } from './sql-session.js';
 
@@ -10,7 +11,7 @@ const ONE_KEY = 20_000;
 const LIMIT = 100;
 const WINDOW = 500;
 
-/** One node of a plan as EXPLAIN gives it. */
+/** One node of a plan in the output of EXPLAIN. */
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -141,14 +142,14 @@ const CASES: readonly Case[] = [
     maxRows: 2 * LIMIT + 1,
   },
   {
-    name: 'claim of unkeyed rows from a place on',
+    name: 'claim of unkeyed rows from a position',
     statement: () => postgres.claimUnkeyed(TABLE, claimOf({ limit: LIMIT, after: placeInBetween })),
     indexes: ['outbox_due', 'outbox_keyed_due'],
     // As above, but of the rows before that place not one.
     maxRows: 2 * LIMIT + 1,
   },
   {
-    name: 'claim of unkeyed rows that goes on behind a full batch',
+    name: 'claim of unkeyed rows behind a full batch',
     statement: () =>
       postgres.claimUnkeyed(TABLE, claimOf({ limit: LIMIT, after: placeInBetween, isBacklog: true })),
     indexes: ['outbox_due', 'outbox_keyed_due'],
@@ -251,13 +252,13 @@ describe(`with ${ONE_KEY} more pending rows of one key in front`, () => {
     beforeAll(() => fixture.query('analyze outbox'));
     explainCases();
   });
-  describe('and that key is claimed', () => {
+  describe('while that key is claimed', () => {
     beforeAll(async () => {
       const take = keyedClaim();
       const claimed = await fixture.query(take.text, [...take.values]);
       expect(claimed).toHaveLength(LIMIT);
     });
-    it.each(['custom', 'generic'])('a look at it costs its window, %s plan', async (mode) => {
+    it.each(['custom', 'generic'])('a search of it costs one window, %s plan', async (mode) => {
       const plan = await explain(keyedClaim(), mode);
       expect(plan.seqScans).toEqual([]);
       expect(plan.rowsRead).toBeLessThanOrEqual(2 * WINDOW);
@@ -266,7 +267,7 @@ describe(`with ${ONE_KEY} more pending rows of one key in front`, () => {
 });
 
 describe.each(['custom', 'generic'])('with a %s plan, beside a batch in flight', (mode) => {
-  it('a keyed claim asks for each key whether it is claimed, and does not compare it with all that are', async () => {
+  it('a keyed claim looks up whether each key is claimed, and does not compare it with all claimed keys', async () => {
     const live = `claim_token = 'x', claimed_at = now(), claimed_until = now() + interval '1 hour', claimed_key = key`;
     const free = 'claim_token = null, claimed_at = null, claimed_until = null, claimed_key = null';
     const rows = `where id like 'k%' and seq in (select seq from outbox where id like 'k%' order by seq limit 500)`;

@@ -1,7 +1,7 @@
 import type { SqlStatement } from '@postcommit/store-sql';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 
-/** One node of a plan as EXPLAIN gives it. */
+/** One node of a plan in the output of EXPLAIN. */
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -34,14 +34,21 @@ export async function explained(
     // Parallel workers report averages.
     await client.query('set local max_parallel_workers_per_gather = 0');
     await client.query(`prepare s as ${text}`);
-    const list = values.map((value) => client.escapeLiteral(String(value))).join(', ');
-    const { rows } = await client.query(`explain (analyze, format json) execute s(${list})`);
+    const list = values.map((value) => literal(client, value)).join(', ');
+    const parameters = values.length > 0 ? `(${list})` : '';
+    const { rows } = await client.query(`explain (analyze, format json) execute s${parameters}`);
     return summarise(nodesOf(rows[0]['QUERY PLAN'][0].Plan));
   } finally {
     await client.query('rollback');
     await client.query('deallocate all');
     client.release();
   }
+}
+
+function literal(client: PoolClient, value: unknown): string {
+  if (Array.isArray(value))
+    return `array[${value.map((each) => literal(client, each)).join(', ')}]::varchar[]`;
+  return client.escapeLiteral(String(value));
 }
 
 function summarise(nodes: readonly PlanNode[]): ExplainedPlan {

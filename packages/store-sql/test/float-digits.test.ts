@@ -1,8 +1,7 @@
 import { SqlDiagnostics, SqlJobLock } from '@postcommit/store-sql';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
-import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
+import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { claimingListener } from './claiming-listener.js';
 import { usePostgres } from './postgres-fixture.js';
 
@@ -111,7 +110,7 @@ describe('a role with extra_float_digits = -15', () => {
     expect(await store.peek({}, 1)).toMatchObject([{ availableAt: new Date(LATER) }]);
   });
 
-  it('takes a lock for as long as was asked', async () => {
+  it('takes a lock for the requested time', async () => {
     await fixture.query(`delete from outbox_locks`);
     expect(await new SqlJobLock(pgExecutor(pool)).acquire('job', 123_456)).toBeDefined();
     const [lock] = await fixture.query(
@@ -121,7 +120,7 @@ describe('a role with extra_float_digits = -15', () => {
     expect(Number(lock?.left)).toBeLessThanOrEqual(123.456);
   });
 
-  it('finds how old a transaction is', async () => {
+  it('reads the age of a transaction', async () => {
     const client = await pool.connect();
     await client.query('begin isolation level repeatable read');
     await client.query('select 1 from outbox');

@@ -2,8 +2,7 @@ import { composeModules, OutboxModule, type SchemaProblem } from '@postcommit/co
 import { SqlOutboxSchema, sqlite } from '@postcommit/store-sql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OutboxPgModule } from '../../store-pg/src/outbox-pg-module.js';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
-import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
+import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { usePostgres } from './postgres-fixture.js';
 import { SqliteDatabase } from './sqlite-database.js';
 
@@ -57,7 +56,7 @@ describe('on PostgreSQL', () => {
       'a table of locks',
       `create table outbox_locks (id serial primary key, resource text); create view outbox as select 1 as id`,
     ],
-  ])('%s is refused and left as it is', async (_name, create) => {
+  ])('%s is rejected and left unchanged', async (_name, create) => {
     await fixture.pool.query(create);
     const before = await snapshot();
     expect(await schema().check()).toEqual([FOREIGN]);
@@ -68,7 +67,7 @@ describe('on PostgreSQL', () => {
     expect(await snapshot()).toEqual(before);
   });
 
-  it('is refused by start, and nothing in it is published', async () => {
+  it('is rejected by start, and nothing in it is published', async () => {
     await fixture.pool.query(`
       create table outbox (id bigserial primary key, topic text, payload jsonb, created_at timestamptz, processed boolean);
       insert into outbox (topic, processed) values ('legacy.1', true)`);
@@ -87,7 +86,7 @@ describe('on PostgreSQL', () => {
     expect(await snapshot()).toEqual(before);
   });
 
-  it.each(['_locks', '_processed'])('a foreign side table %s is refused, too', async (suffix) => {
+  it.each(['_locks', '_processed'])('a foreign side table %s is rejected, too', async (suffix) => {
     await fixture.query(`create table outbox${suffix} (id serial primary key, resource text)`);
     expect(await schema().check()).toEqual([FOREIGN]);
     await expect(schema().ensure()).rejects.toMatchObject({ code: 'FOREIGN_TABLE' });
@@ -99,7 +98,7 @@ describe('on PostgreSQL', () => {
     expect(await schema().check()).toEqual([FOREIGN]);
   });
 
-  it('a table of the first version, whose mark is the comment of the table, is ours', async () => {
+  it('a table of the first version, marked by the comment of the table, is recognized', async () => {
     await schema().ensure();
     await fixture.query('comment on column outbox.id is null');
     await fixture.query(`comment on table outbox is 'Postcommit outbox, schema version 1'`);
@@ -108,7 +107,7 @@ describe('on PostgreSQL', () => {
     expect(await schema().check()).toEqual([]);
   });
 
-  it('a table that lost its mark is ours as long as it has all columns, and gets its mark back', async () => {
+  it('a table that lost its mark is recognized by its columns, and is marked again', async () => {
     await schema().ensure();
     await fixture.query('comment on column outbox.id is null');
     expect((await schema().check()).map(({ level }) => level)).toEqual(['tuning']);
@@ -132,7 +131,7 @@ describe('on PostgreSQL', () => {
       expect(await snapshot()).toEqual(before);
     });
 
-    it('leaves no row pending, and takes new ones', async () => {
+    it('leaves no row pending, and accepts new ones', async () => {
       await fixture.pool.query(LEGACY);
       await schema().adopt();
       expect(await schema().check()).toEqual([]);
@@ -183,7 +182,7 @@ describe('on PostgreSQL', () => {
         `create table outbox (id text primary key); create table outbox_locks (resource text)`,
         /"outbox_locks"/,
       ],
-    ])('is refused by %s, which the plan names', async (_name, create, obstacle) => {
+    ])('is blocked by %s, which the plan names', async (_name, create, obstacle) => {
       await fixture.pool.query(create);
       const before = await snapshot();
       expect((await schema().planAdoption())?.obstacles).toEqual([expect.stringMatching(obstacle)]);
@@ -194,7 +193,7 @@ describe('on PostgreSQL', () => {
       expect(await snapshot()).toEqual(before);
     });
 
-    it('that fails changes nothing: an id is never cut', async () => {
+    it('that fails changes nothing: an id is never truncated', async () => {
       await fixture.pool.query(
         `create table outbox (id char(40) primary key); insert into outbox values (repeat('x', 37))`,
       );
@@ -219,7 +218,7 @@ describe('on SQLite', () => {
     ['create table outbox (id integer primary key, topic text, done integer)'],
     ['create table outbox_locks (resource text)'],
     ['create view outbox_processed as select 1 as id'],
-  ])('%s is refused and left as it is', async (create) => {
+  ])('%s is rejected and left unchanged', async (create) => {
     database.query(create);
     const before = snapshot();
     expect(await schema().check()).toEqual([FOREIGN]);
@@ -263,7 +262,7 @@ describe('on SQLite', () => {
       'seq integer primary key autoincrement, "a""; --" text not null',
       /column "a""; --" must/,
     ],
-  ])('adoption is refused by %s, which the plan names', async (_name, columns, obstacle) => {
+  ])('adoption is blocked by %s, which the plan names', async (_name, columns, obstacle) => {
     database.query(`create table outbox (${columns})`);
     const before = snapshot();
     expect((await schema().planAdoption())?.obstacles).toEqual([expect.stringMatching(obstacle)]);

@@ -1,7 +1,7 @@
 import { SqlDiagnostics, SqlOutboxSchema } from '@postcommit/store-sql';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
+import { pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres(async () => {});
@@ -25,7 +25,7 @@ async function expectNothingOwned(): Promise<void> {
   expect(await fixture.query(`select relname from pg_class where relname = 'owned'`)).toEqual([]);
 }
 
-describe('names from the catalog are never run', () => {
+describe('names from the catalog are never executed', () => {
   const CASES: ReadonlyArray<readonly [what: string, by: string]> = [
     ['an index', `create index ${NAME} on outbox (claimed_at)`],
     [
@@ -129,7 +129,7 @@ describe('names from the catalog are never run', () => {
 });
 
 it.each([{ table: HOSTILE }, { schema: HOSTILE }])(
-  'a configured name with other characters is refused: %j',
+  'a configured name with other characters is rejected: %j',
   (options) => {
     expect(() => new SqlOutboxSchema(pgExecutor(fixture.pool), options)).toThrow(/name must be/);
   },

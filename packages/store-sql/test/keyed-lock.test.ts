@@ -2,8 +2,7 @@ import { VirtualClock } from '@postcommit/store-memory';
 import { SqlDiagnostics } from '@postcommit/store-sql';
 import pg from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
-import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
+import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { type CountingPool, countingPool } from './counting-pool.js';
 import { usePostgres } from './postgres-fixture.js';
 
@@ -65,8 +64,8 @@ async function tryFor(ms: number): Promise<string[]> {
   return found;
 }
 
-describe('while a stranger holds the lock of keyed claims', () => {
-  it('rows without a key are claimed within a bounded time, and rows with a key after its release', async () => {
+describe('while another session holds the lock of keyed claims', () => {
+  it('unkeyed rows are claimed within a bounded time, and keyed rows after its release', async () => {
     const stranger = await strangerWithLock();
     await store.enqueue([
       { id: 'keyed', topic: 't', payload: 1, key: 'k' },
@@ -80,7 +79,7 @@ describe('while a stranger holds the lock of keyed claims', () => {
     expect(problems).toEqual([]);
   });
 
-  it('a claim waits for the lock once, and then tries it less and less often', async () => {
+  it('a claim waits for the lock once, then tries it less and less often', async () => {
     await strangerWithLock();
     await store.enqueue({ topic: 't', payload: 1, key: 'k' });
     expect(await ids()).toEqual([]);
@@ -93,7 +92,7 @@ describe('while a stranger holds the lock of keyed claims', () => {
     expect(tries).toBeLessThanOrEqual(15);
   });
 
-  it('it is reported once, with who holds it and how to end that', async () => {
+  it('it is reported once, with its holder and how to end it', async () => {
     const { pid } = await strangerWithLock();
     await store.enqueue({ topic: 't', payload: 1, key: 'k' });
     await ids();
@@ -142,8 +141,8 @@ describe('while a stranger holds the lock of keyed claims', () => {
   });
 });
 
-describe('other workers that claim rows with a key', () => {
-  it('are waited for, and not reported', async () => {
+describe('other workers that claim keyed rows', () => {
+  it('are awaited, and not reported', async () => {
     const others = Array.from({ length: 8 }, () => new PgOutboxStore(fixture.pool, { wakeup: false }));
     for (const other of others) other.onProblem((error) => problems.push(error as Error));
     await store.enqueue(Array.from({ length: 400 }, (_, n) => ({ topic: 't', payload: n, key: `k${n}` })));
@@ -171,7 +170,7 @@ describe('other workers that claim rows with a key', () => {
   });
 });
 
-it('the wait is bounded for the lock alone: a lock_timeout of the role holds for the claim', async () => {
+it('only the wait for the lock is bounded: the role’s lock_timeout applies to the claim', async () => {
   const client = await fixture.pool.connect();
   onTestFinished(() => client.release());
   await client.query(`set lock_timeout = '7s'`);

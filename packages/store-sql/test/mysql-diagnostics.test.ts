@@ -1,12 +1,12 @@
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { SqlDiagnostics } from '@postcommit/store-sql';
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { expect, it } from 'vitest';
 import { useMysql } from './mysql-fixture.js';
 
 describeOnMysql('SqlDiagnostics on MariaDB or MySQL', () => {
   const fixture = useMysql();
 
-  it('a transaction that keeps old row versions is told with the statement that ends it', async () => {
+  it('a transaction that keeps old row versions is reported with the statement that ends it', async () => {
     const connection = await fixture.pool.getConnection();
     try {
       await connection.query('start transaction with consistent snapshot');

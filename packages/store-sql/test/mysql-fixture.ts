@@ -1,6 +1,6 @@
+import { createMysqlTestDatabase } from '@internal/test-database/mysql-test-database';
+import type { TestDatabase } from '@internal/test-database/test-database';
 import { mysql, SqlOutboxSchema, TableName } from '@postcommit/store-sql';
-import { createMysqlTestDatabase } from '@postcommit/tooling/mysql-test-database';
-import type { TestDatabase } from '@postcommit/tooling/test-database';
 import { createPool, type Pool } from 'mysql2/promise';
 import { afterAll, beforeAll } from 'vitest';
 import { mysqlExecutor, queryOn } from './mysql-executor.js';

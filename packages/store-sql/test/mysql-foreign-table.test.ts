@@ -1,5 +1,5 @@
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { mysql, SqlOutboxSchema } from '@postcommit/store-sql';
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { createConnection, createPool } from 'mysql2/promise';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { mysqlExecutor } from './mysql-executor.js';
@@ -51,7 +51,7 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
       'one beside a foreign table of locks',
       `create table outbox (id int); create table outbox_locks (resource int)`,
     ],
-  ])('%s is refused and left as it is', async (_name, create) => {
+  ])('%s is rejected and left unchanged', async (_name, create) => {
     await run(create);
     const before = await snapshot();
     expect(await schema().check()).toEqual([
@@ -66,7 +66,7 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
     expect(await snapshot()).toEqual(before);
   });
 
-  it('the table that Prisma makes of the model of document 002 is upgraded, its rows in their states', async () => {
+  it('the table that Prisma creates from the model of document 002 is upgraded, and its rows keep their states', async () => {
     await run(PRISMA_TABLE);
     await run(`
       insert into outbox (id, topic, payload, created_at, dispatched_at) values
@@ -78,7 +78,7 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
     ]);
   });
 
-  it('an upgrade of it that was cut short goes on', async () => {
+  it('an interrupted upgrade of it continues', async () => {
     await run(PRISMA_TABLE);
     await run(
       `alter table outbox comment = 'Postcommit outbox, schema version 1', add column \`key\` varchar(255)`,
@@ -92,14 +92,14 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
       create table outbox (id int auto_increment primary key, topic varchar(50), done tinyint);
       insert into outbox (topic, done) values ('legacy', 1), ('legacy', 0), (null, 1)`;
 
-    it('plans first: it can not be undone here', async () => {
+    it('plans first, because it can’t be undone here', async () => {
       await run(LEGACY);
       const before = await snapshot();
       expect(await schema().planAdoption()).toMatchObject({ rows: 3, isAtomic: false, obstacles: [] });
       expect(await snapshot()).toEqual(before);
     });
 
-    it('leaves no row pending, and takes new ones', async () => {
+    it('leaves no row pending, and accepts new ones', async () => {
       await run(LEGACY);
       await schema().adopt();
       expect(await schema().check()).toEqual([]);
@@ -111,7 +111,7 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
       ]);
     });
 
-    it('that was cut short is still foreign, and can be done again', async () => {
+    it('that was interrupted leaves the table foreign, and can be repeated', async () => {
       await run(LEGACY);
       const plan = await schema().planAdoption();
       for (const statement of plan?.statements.slice(0, -1) ?? []) await fixture.query(statement);
@@ -121,7 +121,7 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
       expect(await fixture.query('select id from outbox where dispatched_at is null')).toEqual([]);
     });
 
-    it('never cuts an id, whatever the mode of the session', async () => {
+    it('never truncates an id, whatever the SQL mode of the session', async () => {
       await run(
         `create table outbox (id varchar(60) primary key); insert into outbox values (repeat('x', 37))`,
       );
@@ -132,7 +132,7 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
       expect(await fixture.query('select char_length(id) as length from outbox')).toEqual([{ length: 37 }]);
     });
 
-    it('names columns and constraints in quotes, whatever characters they have', async () => {
+    it('quotes columns and constraints, whatever characters they have', async () => {
       await run(
         'create table outbox (id int primary key, `a``; drop table outbox; --` text not null, constraint `c``; --` check (id > 0))',
       );
@@ -159,7 +159,7 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
         `create table outbox (id int primary key, topic varchar(9), constraint few check (topic in ('a', 'b')))`,
         /constraint `few`/,
       ],
-    ])('is refused by %s, which the plan names', async (_name, create, obstacle) => {
+    ])('is blocked by %s, which the plan names', async (_name, create, obstacle) => {
       await run(create);
       const before = await snapshot();
       expect((await schema().planAdoption())?.obstacles).toEqual([expect.stringMatching(obstacle)]);

@@ -1,6 +1,7 @@
-import { mysql } from '@postcommit/store-sql';
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
+import { mysql, type TableName } from '@postcommit/store-sql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { UnkeyedClaim } from '../src/dialect.js';
 import { useMysql } from './mysql-fixture.js';
 import { claimedIds, claimOf, newRow, type SqlSession, WorkInSteps } from './sql-session.js';
 
@@ -42,7 +43,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
     };
 
     it.each(['keyed', 'unkeyed'])(
-      'never waits for a claim of %s rows, whatever step that is at',
+      'never waits for a claim of %s rows, whatever step it is at',
       async (kind) => {
         await enqueue(['m1', 'k'], ['m2', 'k'], ['m3', 'l'], ['m4'], ['m5']);
         await dispatcher.begin();
@@ -82,7 +83,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       await dispatcher.commit();
     });
 
-    it('that has not committed is passed by', async () => {
+    it('that has not committed is skipped', async () => {
       await other.sql(`set transaction isolation level ${level}`);
       await other.beginByDefault();
       await other.run(mysql.insert(table, [newRow('late', 'k'), newRow('later')]));
@@ -94,8 +95,8 @@ describeOnMysql('on MariaDB or MySQL', () => {
     });
   });
 
-  describe('a search that locks what it passes by would make this a deadlock', () => {
-    it('a settle does not wait for a claim that passed its row by', async () => {
+  describe('a search that locked the rows it skips would deadlock here', () => {
+    it('a settle does not wait for a claim that skipped its row', async () => {
       await enqueue(['m1'], ['m2']);
       const first = claimOf({ limit: 1 });
       expect(claimedIds(await other.run(mysql.claimUnkeyed(table, first)))).toEqual(['m1']);
@@ -107,7 +108,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(await settle.rest()).toEqual([{ id: 'm1' }]);
     });
 
-    it('a settle does not wait for a claim that read its row and did not take it', async () => {
+    it('a settle does not wait for a claim that read its row without taking it', async () => {
       await enqueue(['m1'], ['m2']);
       const first = claimOf({ limit: 1 });
       await other.run(mysql.claimUnkeyed(table, first));
@@ -116,12 +117,19 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(await other.run(mysql.settleDispatched(table, first.token, ['m1']))).toEqual([{ id: 'm1' }]);
     });
 
-    it('a claim makes up for rows that others are just claiming', async () => {
+    it.each([
+      { name: 'a claim', search: mysql.claimUnkeyed },
+      {
+        name: 'a claim that leaves out topics',
+        search: (table: TableName, claim: UnkeyedClaim) =>
+          mysql.claimUnkeyedExcept(table, { ...claimOf(), ...claim, exceptTopics: ['away'] }),
+      },
+    ])('$name replaces rows that others are claiming at the same time', async ({ search }) => {
       await enqueue(['m1'], ['m2'], ['m3'], ['m4'], ['m5']);
       await dispatcher.begin();
-      const first = new WorkInSteps(dispatcher, mysql.claimUnkeyed(table, claimOf({ limit: 2 })));
+      const first = new WorkInSteps(dispatcher, search(table, claimOf({ limit: 2 })));
       await first.next();
-      const second = new WorkInSteps(other, mysql.claimUnkeyed(table, claimOf({ limit: 2 })));
+      const second = new WorkInSteps(other, search(table, claimOf({ limit: 2 })));
       await other.begin();
       await second.next();
       expect(claimedIds(await first.rest())).toEqual(['m1', 'm2']);
@@ -129,7 +137,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
     });
   });
 
-  describe('sessions in other zones', () => {
+  describe('sessions in other time zones', () => {
     const ZONES = ['+13:00', '-11:00'] as const;
 
     beforeEach(async () => {
@@ -137,7 +145,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       await other.sql(`set time_zone = '${ZONES[1]}'`);
     });
 
-    it('a claim that lives is not retaken, one that expired is', async () => {
+    it('a live claim is not taken over, an expired one is', async () => {
       await dispatcher.run(mysql.insert(table, [newRow('m1'), newRow('m2', 'k')]));
       expect(claimedIds(await dispatcher.run(mysql.claimUnkeyed(table, claimOf())))).toEqual(['m1']);
       expect(claimedIds(await other.run(mysql.claimKeyed(table, claimOf())))).toEqual(['m2']);
@@ -150,7 +158,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(claimedIds(await dispatcher.run(mysql.claimKeyed(table, claimOf())))).toEqual(['m2']);
     });
 
-    it('a row for later is due for all at the same time', async () => {
+    it('a scheduled row is due for all at the same time', async () => {
       const availableAt = new Date(Date.now() + HOUR_MS);
       await other.run(mysql.insert(table, [{ ...newRow('m1'), availableAt }, newRow('m2', 'k')]));
       expect(claimedIds(await dispatcher.run(mysql.claimUnkeyed(table, claimOf())))).toEqual([]);
@@ -159,7 +167,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(claimedIds(await dispatcher.run(mysql.claimUnkeyed(table, claimOf())))).toEqual(['m1']);
     });
 
-    it('the search for free keys goes on where it stopped', async () => {
+    it('the search for free keys continues where it stopped', async () => {
       const rows = Array.from({ length: 12 }, (_, index) => newRow(`m${index}`, `k${index}`));
       await other.run(mysql.insert(table, rows));
       const [seen] = await dispatcher.run(mysql.claimKeyed(table, claimOf({ window: 10 })));

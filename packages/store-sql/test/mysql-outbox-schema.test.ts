@@ -1,5 +1,5 @@
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { mysql, SqlOutboxSchema, type TableOptions } from '@postcommit/store-sql';
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { createConnection, createPool } from 'mysql2/promise';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { mysqlExecutor } from './mysql-executor.js';
@@ -27,7 +27,7 @@ const DAMAGES: readonly Damage[] = [
     }),
   ),
   {
-    name: 'an index on other columns under our name',
+    name: 'an index of the outbox’s name on other columns',
     by: 'alter table outbox drop index outbox_keyed, add index outbox_keyed (seq, pending_key)',
     problem: /^index outbox_keyed .* has other columns$/,
   },
@@ -108,7 +108,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
   }
 
   describe('ensure', () => {
-    it('makes an empty database ready', async () => {
+    it('prepares an empty database', async () => {
       await schemaOf().ensure();
       expect(await schemaOf().check()).toEqual([]);
     });
@@ -123,7 +123,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(await fixture.query('select id, seq from outbox')).toEqual([{ id: 'kept', seq: 1 }]);
     });
 
-    it('leaves defaults to rows that are inserted by hand: they are due at once', async () => {
+    it('has defaults for rows that are inserted by hand: they are due at once', async () => {
       await schemaOf().ensure();
       await fixture.query("insert into outbox (id, topic) values ('plain', 't')");
       await fixture.query("insert into outbox (id, topic, `key`) values ('keyed', 't', 'k')");
@@ -138,12 +138,12 @@ describeOnMysql('on MariaDB or MySQL', () => {
       ]);
     });
 
-    it('is safe when eight instances start at once on an empty database', async () => {
+    it('is safe if eight instances start at once on an empty database', async () => {
       await atOnce(8);
       expect(await schemaOf().check()).toEqual([]);
     });
 
-    it('is safe when eight instances mend the same table at once', async () => {
+    it('is safe if eight instances fix the same table at once', async () => {
       await schemaOf().ensure();
       await runScript(`
         alter table outbox drop index outbox_due, drop column headers, drop constraint outbox_state_check;
@@ -152,7 +152,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(await schemaOf().check()).toEqual([]);
     });
 
-    it('converts a time that follows the zone of the session, whatever that is', async () => {
+    it('converts a time that depends on the session’s time zone, whatever that is', async () => {
       await schemaOf().ensure();
       await runScript(`
         set time_zone = '+09:00';
@@ -167,7 +167,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       ]);
     });
 
-    it('lets go of its turn when it fails', async () => {
+    it('releases its lock if it fails', async () => {
       await schemaOf().ensure();
       await runScript(`
         alter table outbox drop index outbox_id;
@@ -180,14 +180,14 @@ describeOnMysql('on MariaDB or MySQL', () => {
   });
 
   describe('print', () => {
-    it('gives a script that makes an empty database ready, and that can be run again', async () => {
+    it('returns a script that prepares an empty database, and that can be run again', async () => {
       await runScript(schemaOf().print());
       await runScript(schemaOf().print());
       expect(await schemaOf().check()).toEqual([]);
     });
   });
 
-  describe('check names the damage, and its fix mends it', () => {
+  describe('check names each problem, and its fix works', () => {
     beforeEach(async () => {
       await schemaOf().ensure();
       await fixture.query(`insert into outbox (id, topic, payload) values ('kept', 't', '{}')`);
@@ -203,7 +203,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(await fixture.query('select id from outbox')).toEqual([{ id: 'kept' }]);
     });
 
-    it('a table whose due times refuse the default of available_at is rebuilt on MySQL only', async () => {
+    it('a table whose due times reject the default of available_at is rebuilt on MySQL only', async () => {
       await runScript(`
         alter table outbox
           modify due_at datetime(6) generated always as (
@@ -227,7 +227,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       ]);
     });
 
-    it('several damages are all named, and ensure mends all', async () => {
+    it('several problems are all named, and ensure fixes all', async () => {
       await runScript(`
         alter table outbox drop index outbox_due, drop column headers, drop constraint outbox_claim_check;
         drop table outbox_processed`);
@@ -237,7 +237,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(await fixture.query('select id from outbox')).toEqual([{ id: 'kept' }]);
     });
 
-    it('more columns and indexes are nobody’s business', async () => {
+    it('additional columns and indexes are accepted', async () => {
       await runScript('alter table outbox add column tenant varchar(20), add index (tenant)');
       expect(await schemaOf().check()).toEqual([]);
     });
@@ -250,14 +250,14 @@ describeOnMysql('on MariaDB or MySQL', () => {
       await runScript(schemaOf({ table }).print());
     });
 
-    it('a table of the same name in another database is not taken for ours', async () => {
+    it('a table of the same name in another database is not mistaken for the outbox', async () => {
       await schemaOf().ensure();
       const [problem, ...others] = await schemaOf({ schema: 'mysql' }).check();
       expect(problem).toMatchObject({ level: 'required', problem: 'table `mysql`.`outbox` does not exist' });
       expect(others).toEqual([]);
     });
 
-    it('a database may be named', async () => {
+    it('a database can be named', async () => {
       const schema = new URL(fixture.url).pathname.slice(1);
       await schemaOf({ schema }).ensure();
       expect(await schemaOf({ schema }).check()).toEqual([]);

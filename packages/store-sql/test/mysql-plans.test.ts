@@ -1,8 +1,8 @@
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { mysql, type SqlStatement } from '@postcommit/store-sql';
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { beforeAll, expect, it } from 'vitest';
 import { useMysql } from './mysql-fixture.js';
-import { statementsOf } from './sql-session.js';
+import { claimOf, statementsOf } from './sql-session.js';
 
 const LIMIT = 100;
 
@@ -52,8 +52,26 @@ describeOnMysql('lists on MariaDB or MySQL', () => {
       statementsOf(mysql.requeueWhere(table, { state: 'dead', topic: 'a' }, LIMIT))[0],
       3,
     ],
-  ] as const)('a look at %s reads no more than the limit of each index', async (_name, statement, share) => {
+  ] as const)('peek at %s reads no more than the limit from each index', async (_name, statement, share) => {
     if (!statement) throw new Error('no statement');
     expect(await rowsRead(statement)).toBeLessThanOrEqual(share * LIMIT + 4);
+  });
+
+  it.each([100, 2_000])('a claim that leaves out all it sees reads a window of %i rows', async (window) => {
+    const exceptTopics = ['a', 'b'];
+    const [look, next] = statementsOf(
+      mysql.claimUnkeyedExcept(table, { ...claimOf({ window }), exceptTopics }),
+    );
+    if (!look) throw new Error('no statement');
+    // The rows, and the first with a key.
+    expect(await rowsRead(look)).toBeLessThanOrEqual(window + 4);
+    expect(next?.text, 'nothing is locked').toMatch(/as is_due/);
+  });
+
+  it('a keyed claim that leaves out all it sees reads its window', async () => {
+    const claim = { ...claimOf({ window: 500 }), exceptTopics: ['a', 'b'] };
+    const look = statementsOf(mysql.claimKeyed(table, claim)).find(({ text }) => /keyed_due_at/.test(text));
+    if (!look) throw new Error('no statement');
+    expect(await rowsRead(look)).toBeLessThanOrEqual(500 + 4);
   });
 });

@@ -35,7 +35,7 @@ describe('a burst', () => {
     expect(trailing).toEqual([]);
   });
 
-  it('that goes on is told of once in each window, and by trailing ones alone', async () => {
+  it('that continues is announced once in each window, by trailing notifications only', async () => {
     const enqueues: boolean[] = [];
     for (let ms = 0; ms < 1_000; ms += 10) {
       enqueues.push(debounce.admit());
@@ -46,7 +46,7 @@ describe('a burst', () => {
     expect(trailing).toEqual(Array.from({ length: 10 }, (_, index) => (index + 1) * NOTIFY_WINDOW_MS));
   });
 
-  it('is a new one after a quiet window', async () => {
+  it('starts again after a quiet window', async () => {
     admitted(2);
     await clock.advance(NOTIFY_WINDOW_MS);
     expect(debounce.admit(), 'the window of the trailing one').toBe(false);
@@ -66,7 +66,7 @@ describe('a trailing notification', () => {
     expect(trailing).toHaveLength(2);
   });
 
-  it('that takes long is waited for: no second one beside it, and one after it for what came meanwhile', async () => {
+  it('that is slow is awaited: no second one runs beside it, and one follows for later enqueues', async () => {
     let answer: () => void = () => {};
     send = () =>
       new Promise<void>((resolve) => {
@@ -84,7 +84,7 @@ describe('a trailing notification', () => {
 });
 
 describe('flush', () => {
-  it('sends at once what is owed, and no timer remains', async () => {
+  it('sends a pending notification at once, and leaves no timer', async () => {
     admitted(2);
     await debounce.flush();
     expect(trailing).toEqual([0]);
@@ -92,14 +92,14 @@ describe('flush', () => {
     expect(trailing).toEqual([0]);
   });
 
-  it('sends nothing when nothing is owed', async () => {
+  it('sends nothing if nothing is pending', async () => {
     await debounce.flush();
     debounce.admit();
     await debounce.flush();
     expect(trailing).toEqual([]);
   });
 
-  it('sends also what came while one was on its way', async () => {
+  it('also sends what arrived while one was being sent', async () => {
     const answers: Array<() => void> = [];
     send = () =>
       new Promise<void>((resolve) => {
@@ -116,7 +116,7 @@ describe('flush', () => {
     await flushed;
   });
 
-  it('does not wait for ever', async () => {
+  it('does not wait forever', async () => {
     send = () => new Promise(() => {});
     admitted(2);
     const flushed = debounce.flush();

@@ -53,7 +53,7 @@ describe.each(Object.keys(STRUCTURES))('a table %s', (structure) => {
     expect(summary(published)).toEqual({ pending: PENDING, twice: 0, dispatched: 0 });
   });
 
-  it('a retaken row comes alone', async () => {
+  it('a retaken row is claimed alone', async () => {
     await fill(fixture);
     await fixture.query(
       `update outbox set claim_token = 'x', claimed_at = ${LONG_AGO}, claimed_until = ${LONG_AGO}
@@ -90,7 +90,7 @@ describe('a partitioned table of processed messages', () => {
       );
   });
 
-  it('forgets the old ones and no other', async () => {
+  it('purges the old ones and no other', async () => {
     await fixture.query(
       `insert into outbox_processed
        select 'c', n::text, case when n % 3 = 0 then now() else ${LONG_AGO} end from generate_series(1, 3000) n`,

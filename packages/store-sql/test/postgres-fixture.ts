@@ -1,8 +1,8 @@
+import { createTestDatabase, type TestDatabase } from '@internal/test-database/test-database';
 import { postgres, SqlOutboxSchema } from '@postcommit/store-sql';
-import { createTestDatabase, type TestDatabase } from '@postcommit/tooling/test-database';
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
+import { pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { PostgresSession } from './postgres-session.js';
 import { type SqlFixture, type SqlStores, TIMES } from './sql-fixture.js';
 import { TABLE } from './sql-session.js';

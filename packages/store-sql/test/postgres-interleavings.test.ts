@@ -67,7 +67,7 @@ describe('the lock of keyed claims', () => {
     expect(record).toEqual({ idle_in_transaction_session_timeout: '0' });
   });
 
-  it('is the same for a table that is named with its schema and for one that is found by the search path', async () => {
+  it('is the same for a table named with its schema and one found by the search path', async () => {
     await enqueue('m1', 'k');
     await lock(alice);
     await expect(lock(bob, new TableName({ schema: 'public' }), 50)).rejects.toThrow(/lock timeout/);
@@ -75,7 +75,7 @@ describe('the lock of keyed claims', () => {
 });
 
 describe('a session that is cut off between lock and claim', () => {
-  it('reaches the caller as an error, and nothing is published from it', async () => {
+  it('reaches the caller as an error, and none of its rows are published', async () => {
     await enqueue('m1', 'k');
     const { pool } = cutOffAfterLock();
     await expect(new PgOutboxStore(pool).fetchPending(10)).rejects.toThrow();
@@ -83,7 +83,7 @@ describe('a session that is cut off between lock and claim', () => {
   });
 
   // Fails: a pool takes its listener off while a client is out, and an `error` that nobody hears ends the process.
-  it('does not take the process along', async () => {
+  it('does not crash the process', async () => {
     await enqueue('m1', 'k');
     const { pool, listeners } = cutOffAfterLock();
     await new PgOutboxStore(pool).fetchPending(10).catch(() => {});
@@ -91,7 +91,7 @@ describe('a session that is cut off between lock and claim', () => {
   });
 });
 
-/** A pool whose first transaction loses its connection when it has the lock, and knows it before it goes on. */
+/** A pool whose first transaction loses its connection once it has the lock, and notices before it continues. */
 function cutOffAfterLock(): {
   pool: ConstructorParameters<typeof PgOutboxStore>[0];
   listeners: () => number;

@@ -1,6 +1,6 @@
 import { VirtualClock } from '@postcommit/store-memory';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ResponseMonitor, UNRESPONSIVE_AFTER_MS } from '../src/claim/response-monitor.js';
+import { ResponseMonitor, UNRESPONSIVE_AFTER_MS } from '../src/claim/claim-runner.js';
 
 let clock: VirtualClock;
 let monitor: ResponseMonitor;
@@ -11,16 +11,16 @@ beforeEach(() => {
 });
 
 describe('ResponseMonitor', () => {
-  it('takes it for granted until something else is seen', () => {
+  it('assumes that the database responds until it sees otherwise', () => {
     expect(monitor.isResponding).toBe(true);
   });
 
-  it('passes on what it watches', async () => {
+  it('passes on the results of what it watches', async () => {
     expect(await monitor.watch(Promise.resolve(1))).toBe(1);
     await expect(monitor.watch(Promise.reject(new Error('cut off')))).rejects.toThrow('cut off');
   });
 
-  it('sees that an answer is late, until it is there', async () => {
+  it('sees that a response is late, until it arrives', async () => {
     let answer: () => void = () => {};
     const late = monitor.watch(
       new Promise<void>((resolve) => {
@@ -39,7 +39,7 @@ describe('ResponseMonitor', () => {
     expect(monitor.isResponding).toBe(true);
   });
 
-  it('sees that the last answer was an error, until the next one', async () => {
+  it('sees that the last response was an error, until the next one', async () => {
     await monitor.watch(Promise.reject(new Error('cut off'))).catch(() => {});
     expect(monitor.isResponding).toBe(false);
     await monitor.watch(Promise.resolve());

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
-import { inPublishOrder, toOutboxRow } from '../src/store/row-mapping.js';
+import { inPublishOrder, toOutboxRow } from '../src/row-mapping.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres();
@@ -28,7 +28,7 @@ const RECORD = {
 };
 
 describe('toOutboxRow', () => {
-  it('leaves out what is null', () => {
+  it('omits null values', () => {
     expect(toOutboxRow(RECORD)).toEqual({
       id: 'm1',
       topic: 't',
@@ -42,12 +42,12 @@ describe('toOutboxRow', () => {
     });
   });
 
-  it('fills in what a claim leaves out: no attempts, no retakes, due when created', () => {
+  it('fills in what a claim omits: no attempts, no retakes, due when created', () => {
     const row = toOutboxRow({ ...RECORD, attempts: null, retakes: null, available_at: null });
     expect(row).toMatchObject({ attempts: 0, retakes: 0, availableAt: new Date(1_000) });
   });
 
-  it('keeps what is there', () => {
+  it('keeps other values', () => {
     const backoff = { type: 'fixed', delayMs: 5 };
     const row = toOutboxRow({
       ...RECORD,
@@ -93,7 +93,7 @@ describe('inPublishOrder', () => {
     expect(order(record('c', 1, 10), record('b', 1, 9), record('a', 0, 11))).toEqual(['a', 'b', 'c']);
   });
 
-  it('takes the time of creation where no other is told, and seq as a number where it is text', () => {
+  it('uses the creation time if there is no other, and compares seq as a number even if it is text', () => {
     const untold = (id: string, created_at: number, seq: string) => ({
       ...record(id, 0, 0),
       available_at: null,
@@ -104,7 +104,7 @@ describe('inPublishOrder', () => {
     expect(inPublishOrder(records).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
   });
 
-  it('keeps the rows of a key in the order of their seq, in the places that belong to the key', () => {
+  it('keeps the rows of a key in the order of seq, within the places of the key', () => {
     const rows = [
       record('k1', 50, 1, 'k'),
       record('k2', 10, 2, 'k'),
@@ -116,7 +116,7 @@ describe('inPublishOrder', () => {
     expect(order(...rows.reverse())).toEqual(['l1', 'k1', 'free', 'k2', 'k3']);
   });
 
-  it('gives every record once', () => {
+  it('returns every record once', () => {
     const rows = Array.from({ length: 200 }, (_, index) =>
       record(`r${index}`, (index * 7) % 13, index, index % 3 === 0 ? null : `k${index % 5}`),
     );
@@ -124,7 +124,7 @@ describe('inPublishOrder', () => {
   });
 });
 
-describe('rows edited into nonsense', () => {
+describe('rows edited into invalid values', () => {
   const NONSENSE: Record<string, string> = {
     'headers a list': `headers = '[1]'`,
     'headers a string': `headers = '"x"'`,
@@ -137,7 +137,7 @@ describe('rows edited into nonsense', () => {
   };
 
   it.each(Object.entries(NONSENSE))(
-    '%s: claimed as undecodable, the others are fine',
+    '%s: claimed as undecodable, without affecting other rows',
     async (name, change) => {
       const store = new PgOutboxStore(fixture.pool);
       await store.enqueue(['m1', 'bad', 'm2'].map((id) => ({ id, topic: 't', payload: { id } })));

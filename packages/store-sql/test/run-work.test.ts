@@ -30,12 +30,12 @@ describe.each(Object.entries(RUNNERS))('%s', (_name, runAll) => {
     };
   }
 
-  it('runs a statement and gives its records', async () => {
+  it('runs a statement and returns its records', async () => {
     expect(await runAll(sql('one'), server())).toEqual([{ text: 'one' }]);
     expect(sent).toEqual(['one']);
   });
 
-  it('gives each step the records of the one before it, and the caller what the last one makes of them', async () => {
+  it('passes each step the records of the previous one, and returns the result of the last', async () => {
     const records = await runAll(function* () {
       const [first] = yield sql('first');
       const [second] = yield sql(`after ${String(first?.text)}`);
@@ -45,7 +45,7 @@ describe.each(Object.entries(RUNNERS))('%s', (_name, runAll) => {
     expect(sent).toEqual(['first', 'after first']);
   });
 
-  it('steps that have nothing to do send nothing', async () => {
+  it('steps without work send nothing', async () => {
     // biome-ignore lint/correctness/useYield: that is what it is about.
     const nothing: SqlWork = function* () {
       return [{ n: 1 }];
@@ -54,7 +54,7 @@ describe.each(Object.entries(RUNNERS))('%s', (_name, runAll) => {
     expect(sent).toEqual([]);
   });
 
-  it('can run the same work again, from its beginning', async () => {
+  it('can run the same work again from the start', async () => {
     const work: SqlWork = function* () {
       yield sql('lock');
       return yield sql('claim');
@@ -65,7 +65,7 @@ describe.each(Object.entries(RUNNERS))('%s', (_name, runAll) => {
     expect(sent).toEqual(['lock', 'claim', 'lock', 'claim']);
   });
 
-  it('throws an error where the statement was yielded: nothing after it is sent', async () => {
+  it('throws an error at the yielded statement: nothing after it is sent', async () => {
     const work: SqlWork = function* () {
       yield sql('first');
       yield sql('second');
@@ -75,7 +75,7 @@ describe.each(Object.entries(RUNNERS))('%s', (_name, runAll) => {
     expect(sent).toEqual(['first', 'second']);
   });
 
-  it('lets the steps catch an error and go on', async () => {
+  it('lets the steps catch an error and continue', async () => {
     const work: SqlWork = function* () {
       try {
         yield sql('insert');
@@ -89,7 +89,7 @@ describe.each(Object.entries(RUNNERS))('%s', (_name, runAll) => {
     expect(sent).toEqual(['insert', text]);
   });
 
-  it('runs what a finally block yields, and then fails with the first error', async () => {
+  it('runs the statements of a finally block, then fails with the first error', async () => {
     const work: SqlWork = function* () {
       yield sql('lock');
       try {
@@ -104,7 +104,7 @@ describe.each(Object.entries(RUNNERS))('%s', (_name, runAll) => {
     expect(sent).toEqual(['lock', 'mend', 'unlock']);
   });
 
-  it('fails with the error of the finally block when that fails, too', async () => {
+  it('fails with the error of the finally block if that fails, too', async () => {
     const work: SqlWork = function* () {
       try {
         return yield sql('mend');
@@ -115,7 +115,7 @@ describe.each(Object.entries(RUNNERS))('%s', (_name, runAll) => {
     await expect(runAll(work, server('mend', 'unlock'))).rejects.toThrow('unlock failed');
   });
 
-  it('fails with what the steps throw by themselves', async () => {
+  it('fails with an error that the steps throw', async () => {
     const work: SqlWork = function* () {
       yield sql('look');
       throw new Error('not what it should be');

@@ -1,4 +1,4 @@
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useMysql } from './mysql-fixture.js';
 import { usePostgres } from './postgres-fixture.js';
@@ -12,7 +12,7 @@ import type { Stage } from './scheduler/stage.js';
 import type { StatementMutant } from './scheduler/statement-mutants.js';
 
 /** `SEED=7 npm test -- packages/store-sql` replays one run; `SCHEDULER_SEEDS=1000` looks longer. */
-const SEEDS = Number(process.env.SCHEDULER_SEEDS ?? 60);
+const SEEDS = Number(process.env.SCHEDULER_SEEDS ?? 40);
 const seeds = process.env.SEED
   ? [Number(process.env.SEED)]
   : Array.from({ length: SEEDS }, (_, index) => index + 1);
@@ -42,7 +42,7 @@ function holdsUp(stage: Stage, mutants: readonly StatementMutant[]): void {
     );
   });
 
-  describe.skipIf(process.env.SEED)('a broken statement is found out', () => {
+  describe.skipIf(process.env.SEED)('a broken statement is detected', () => {
     it.each(mutants)(
       '$name',
       async ({ name, dialect, breaks }) => {

@@ -1,11 +1,11 @@
 import { SqlDiagnostics } from '@postcommit/store-sql';
 import { expect, it } from 'vitest';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
+import { pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres();
 
-it('a transaction that holds back vacuum is told with the statement that ends it', async () => {
+it('a transaction that holds back vacuum is reported with the statement that ends it', async () => {
   const client = await fixture.pool.connect();
   try {
     await client.query('begin isolation level repeatable read');
@@ -29,7 +29,7 @@ it('a transaction that holds back vacuum is told with the statement that ends it
   }
 });
 
-it('so is a prepared one, which outlives its session', async () => {
+it('so is a prepared transaction, which outlives its session', async () => {
   // Most servers allow none, so that the answer is ours.
   const record = { kind: 'prepared', name: "o'brien", age_ms: 61_400 };
   const diagnostics = new SqlDiagnostics(async (work) =>

@@ -1,4 +1,4 @@
-import type { HeldLock } from '@postcommit/core';
+import type { HeldLock } from '@postcommit/core/internal';
 import { SqlJobLock } from '@postcommit/store-sql';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { describeOnDatabases } from './test-databases.js';
@@ -22,30 +22,30 @@ describeOnDatabases((fixture) => {
   }
 
   describe('SqlJobLock', () => {
-    it('of several instances at once, one gets the lock', async () => {
+    it('of several concurrent instances, one acquires the lock', async () => {
       const held = await Promise.all(Array.from({ length: 8 }, () => newLock().acquire('job', TTL_MS)));
       expect(held.filter((each) => each !== undefined)).toHaveLength(1);
     });
 
-    it('of several at once that find an expired lock, one gets it', async () => {
+    it('of several concurrent instances that find an expired lock, one acquires it', async () => {
       await acquired();
       await expire();
       const held = await Promise.all(Array.from({ length: 8 }, () => newLock().acquire('job', TTL_MS)));
       expect(held.filter((each) => each !== undefined)).toHaveLength(1);
     });
 
-    it('locks of different names have nothing to do with each other', async () => {
+    it('locks of different names are independent', async () => {
       await acquired('one');
       await acquired('two');
     });
 
-    it('is not given twice to the same instance', async () => {
+    it('is not granted twice to the same instance', async () => {
       const lock = newLock();
       expect(await lock.acquire('job', TTL_MS)).toBeDefined();
       expect(await lock.acquire('job', TTL_MS)).toBeUndefined();
     });
 
-    it('lives for its time, by the database’s clock', async () => {
+    it('expires by the database’s clock', async () => {
       await acquired();
       const [record] = await fixture.query(`select locked_until, ${fixture.now} as now from outbox_locks`);
       const leftMs = Number(record?.locked_until) - Number(record?.now);
@@ -56,14 +56,14 @@ describeOnDatabases((fixture) => {
       expect(await newLock().acquire('job', TTL_MS)).toBeDefined();
     });
 
-    it('renewed, it lives on', async () => {
+    it('is extended by a renewal', async () => {
       const held = await acquired();
       await expire();
       expect(await held.renew(TTL_MS), 'expired, but nobody took it').toBe(true);
       expect(await newLock().acquire('job', TTL_MS)).toBeUndefined();
     });
 
-    it('who lost it can neither renew nor release it', async () => {
+    it('can be neither renewed nor released by an instance that lost it', async () => {
       const loser = await acquired();
       await expire();
       const winner = await acquired();
@@ -73,7 +73,7 @@ describeOnDatabases((fixture) => {
       expect(await winner.renew(TTL_MS)).toBe(true);
     });
 
-    it('released, it is free at once, and can’t be renewed', async () => {
+    it('is free at once after a release, and can’t be renewed', async () => {
       const held = await acquired();
       await held.release();
       expect(await held.renew(TTL_MS)).toBe(false);

@@ -2,7 +2,7 @@ import type { SchemaProblem } from '@postcommit/core';
 import { SqlOutboxSchema, type TableOptions } from '@postcommit/store-sql';
 import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
+import { pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres(async () => {});
@@ -22,7 +22,7 @@ async function runScript(text: string): Promise<void> {
 }
 
 describe('ensure', () => {
-  it('makes an empty database ready', async () => {
+  it('prepares an empty database', async () => {
     await schemaOf().ensure();
     expect(await schemaOf().check()).toEqual([]);
   });
@@ -38,7 +38,7 @@ describe('ensure', () => {
     expect(await fixture.query('select id, seq::int from outbox')).toEqual([{ id: 'kept', seq: 1 }]);
   });
 
-  it('is safe when eight instances start at once on an empty database', async () => {
+  it('is safe if eight instances start at once on an empty database', async () => {
     await atOnce(8, (schema) => schema.ensure());
     expect(await schemaOf().check()).toEqual([]);
     const tables = await fixture.query(
@@ -47,8 +47,8 @@ describe('ensure', () => {
     expect(tables.map(({ relname }) => relname)).toEqual(['outbox', 'outbox_locks', 'outbox_processed']);
   });
 
-  // Fails: differences are found before the lock, and applied after another instance has mended them.
-  it('is safe when eight instances mend the same table at once', async () => {
+  // Fails if differences are found before the lock, and applied after another instance has fixed them.
+  it('is safe if eight instances fix the same table at once', async () => {
     await schemaOf().ensure();
     await runScript(`
       drop index outbox_due;
@@ -70,7 +70,7 @@ describe('ensure', () => {
     expect(row?.created_at).toEqual(new Date('2020-01-01T12:00:00Z'));
   });
 
-  it('fails with the statement to run when the table can not be mended', async () => {
+  it('fails with the statement to run if it can’t fix the table', async () => {
     await schemaOf().ensure();
     await runScript(`
       alter table outbox drop constraint outbox_pkey;
@@ -81,12 +81,12 @@ describe('ensure', () => {
 });
 
 describe('print', () => {
-  it('gives a script that makes an empty database ready', async () => {
+  it('returns a script that prepares an empty database', async () => {
     await runScript(schemaOf().print());
     expect(await schemaOf().check()).toEqual([]);
   });
 
-  it('gives a script that can be run again', async () => {
+  it('returns a script that can be run again', async () => {
     await runScript(schemaOf().print());
     await runScript(schemaOf().print());
     expect(await schemaOf().check()).toEqual([]);
@@ -131,7 +131,7 @@ const DAMAGES: readonly Damage[] = [
     problem: /^index outbox_keyed .* has other columns or another predicate/,
   },
   {
-    name: 'an index on other columns under our name',
+    name: 'an index of the outbox’s name on other columns',
     by: `drop index outbox_keyed;
       create index outbox_keyed on outbox (seq, key)
       where dispatched_at is null and dead_at is null and key is not null`,
@@ -153,7 +153,7 @@ const DAMAGES: readonly Damage[] = [
     }),
   ),
   {
-    name: 'a constraint with another condition under our name',
+    name: 'a constraint of the outbox’s name with another condition',
     by: `alter table outbox drop constraint outbox_state_check,
       add constraint outbox_state_check check (dispatched_at is null or attempts > 0)`,
     level: 'required',
@@ -238,7 +238,7 @@ const DAMAGES: readonly Damage[] = [
   },
 ];
 
-describe('check names the damage, and its fix mends it', () => {
+describe('check names each problem, and its fix works', () => {
   beforeEach(async () => {
     await schemaOf().ensure();
     await fixture.query(`insert into outbox (id, topic, payload) values ('kept', 't', '{}')`);
@@ -256,14 +256,14 @@ describe('check names the damage, and its fix mends it', () => {
 
   it.each(DAMAGES)('$name', isNamedAndMended);
 
-  it.each(DAMAGES)('ensure mends: $name', async ({ by }) => {
+  it.each(DAMAGES)('ensure fixes: $name', async ({ by }) => {
     await runScript(by);
     await schemaOf().ensure();
     expect(await schemaOf().check()).toEqual([]);
     expect(await fixture.query('select id from outbox')).toEqual([{ id: 'kept' }]);
   });
 
-  it('a dropped column takes its indexes and constraints along: each is named, and ensure mends all', async () => {
+  it('a dropped column drops its indexes and constraints: each is named, and ensure fixes all', async () => {
     await runScript('alter table outbox drop column available_at, drop column claimed_until');
     const problems = (await schemaOf().check()).map(({ problem }) => problem);
     expect(problems).toEqual([
@@ -279,7 +279,7 @@ describe('check names the damage, and its fix mends it', () => {
     expect(row).toEqual({ same: true });
   });
 
-  it('several damages are all named, and ensure mends all', async () => {
+  it('several problems are all named, and ensure fixes all', async () => {
     await runScript(`
       drop index outbox_due;
       drop table outbox_locks;
@@ -291,14 +291,14 @@ describe('check names the damage, and its fix mends it', () => {
     expect(await schemaOf().check()).toEqual([]);
   });
 
-  it('a table of the same name in another schema is not taken for ours', async () => {
+  it('a table of the same name in another schema is not mistaken for the outbox', async () => {
     await fixture.query('create schema "App"');
     const [problem, ...others] = await schemaOf({ schema: 'App' }).check();
     expect(problem).toMatchObject({ level: 'required', problem: 'table "App"."outbox" does not exist' });
     expect(others).toEqual([]);
   });
 
-  it('more columns and harmless indexes are nobody’s business', async () => {
+  it('additional columns and harmless indexes are accepted', async () => {
     await runScript('alter table outbox add column tenant text; create index on outbox (tenant)');
     expect(await schemaOf().check()).toEqual([]);
   });
@@ -333,7 +333,7 @@ describe('table and schema names', () => {
     expect(await schemaOf(options).check()).toEqual([]);
   });
 
-  it('may be as long as the longest that is allowed', async () => {
+  it('may have the maximum length', async () => {
     const table = `o${'x'.repeat(39)}`;
     await schemaOf({ table }).ensure();
     expect(await schemaOf({ table }).check()).toEqual([]);

@@ -22,7 +22,7 @@ describeOnDatabases((fixture) => {
     await Promise.all([alice, bob].map((session) => session.end().catch(() => {})));
   });
 
-  /** Processes the row in a transaction that stays open; tells whether the handler ran. */
+  /** Processes the row in a transaction that stays open. Returns whether the handler ran. */
   async function process(session: SqlSession, consumer = 'mailer', rowId = 'm1'): Promise<boolean> {
     await session.begin();
     let runs = 0;
@@ -58,7 +58,7 @@ describeOnDatabases((fixture) => {
       await alice.commit();
     });
 
-    it('a handler that fails reaches the caller, and a rollback forgets the message', async () => {
+    it('the error of a handler reaches the caller, and a rollback discards the message', async () => {
       await alice.begin();
       const failing = processed().processOnce(alice, 'mailer', 'm1', () =>
         Promise.reject(new Error('smtp down')),
@@ -68,7 +68,7 @@ describeOnDatabases((fixture) => {
       expect(await process(bob)).toBe(true);
     });
 
-    it('of two at once the second waits, and skips when the first commits', async () => {
+    it('of two concurrent consumers the second waits, and skips if the first commits', async () => {
       expect(await process(alice)).toBe(true);
       const second = process(bob);
       await untilBlocked(bob);
@@ -76,7 +76,7 @@ describeOnDatabases((fixture) => {
       expect(await second).toBe(false);
     });
 
-    it('of two at once the second waits, and runs when the first rolls back', async () => {
+    it('of two concurrent consumers the second waits, and runs if the first rolls back', async () => {
       expect(await process(alice)).toBe(true);
       const second = process(bob);
       await untilBlocked(bob);
@@ -99,7 +99,7 @@ describeOnDatabases((fixture) => {
       await fixture.query('drop table points');
     });
 
-    it('purge forgets what is older, by the database’s clock, and nothing else', async () => {
+    it('purge deletes what is older, by the database’s clock, and nothing else', async () => {
       await process(alice, 'mailer', 'old');
       await alice.commit();
       await fixture.query(`update outbox_processed set processed_at = ${fixture.now} - interval '2' hour`);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { NewRow } from '@postcommit/core';
 import {
-  type KeyedClaim,
   runWork,
   type SqlDialect,
   type SqlRecord,
@@ -9,8 +8,8 @@ import {
   type SqlSteps,
   type SqlWork,
   TableName,
-  type UnkeyedClaim,
 } from '@postcommit/store-sql';
+import type { KeyedClaim, UnkeyedClaim } from '../src/dialect.js';
 
 /** As PostgreSQL quotes it; a fixture has its own. */
 export const TABLE = new TableName();
@@ -103,7 +102,7 @@ export class WorkInSteps {
     return this.#step.done === true;
   }
 
-  /** What the last step gave. */
+  /** The records of the last step. */
   get records(): readonly SqlRecord[] {
     if (!this.#step.done) throw new Error('there are more steps');
     return this.#step.value;

@@ -1,4 +1,4 @@
-import type { HeldLock } from '@postcommit/core';
+import type { HeldLock } from '@postcommit/core/internal';
 import {
   SqlDiagnostics,
   SqlJobLock,
@@ -31,13 +31,13 @@ function expire(): void {
 }
 
 describe('SqlJobLock', () => {
-  it('of several instances at once, one gets the lock', async () => {
+  it('of several concurrent instances, one acquires the lock', async () => {
     const held = await Promise.all(Array.from({ length: 8 }, () => newLock().acquire('job', TTL_MS)));
     expect(held.filter((each) => each !== undefined)).toHaveLength(1);
     await acquired('another');
   });
 
-  it('lives for its time, by the database’s clock; renewed, it lives on', async () => {
+  it('expires by the database’s clock, and is extended by a renewal', async () => {
     const held = await acquired();
     expire();
     expect(await held.renew(TTL_MS), 'expired, but nobody took it').toBe(true);
@@ -46,7 +46,7 @@ describe('SqlJobLock', () => {
     await acquired();
   });
 
-  it('who lost it can neither renew nor release it', async () => {
+  it('can be neither renewed nor released by an instance that lost it', async () => {
     const loser = await acquired();
     expire();
     const winner = await acquired();
@@ -61,7 +61,7 @@ describe('SqlJobLock', () => {
 describe('SqlProcessedMessages', () => {
   const MESSAGES = 2_500;
 
-  it('what is old enough is forgotten, in pages', async () => {
+  it('purges in pages', async () => {
     const processed = new SqlProcessedMessages(database.executor, { dialect: sqlite });
     database.query(
       `insert into outbox_processed (consumer, row_id, processed_at)
@@ -75,7 +75,7 @@ describe('SqlProcessedMessages', () => {
   });
 });
 
-it('there are no other transactions that could hold the outbox up unseen', async () => {
+it('there are no other transactions that could silently block the outbox', async () => {
   const diagnostics = new SqlDiagnostics(database.executor, { dialect: sqlite });
   expect(await diagnostics.find({ transactionAgeMs: 1 })).toEqual([]);
 });

@@ -1,12 +1,6 @@
-import {
-  type KeyedClaim,
-  runWorkAtOnce,
-  type SqlRecord,
-  type SqlWork,
-  sqlite,
-  TableName,
-} from '@postcommit/store-sql';
+import { runWorkAtOnce, type SqlRecord, type SqlWork, sqlite, TableName } from '@postcommit/store-sql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KeyedClaim } from '../src/dialect.js';
 import { claimedIds, claimOf, newRow } from './sql-session.js';
 import { SqliteDatabase } from './sqlite-database.js';
 
@@ -30,8 +24,8 @@ function expireClaims(): void {
   database.query('update outbox set claimed_until = 1 where claimed_until is not null');
 }
 
-describe('a claim of rows with a key', () => {
-  it('takes a row whose claim expired alone, whatever else is due', () => {
+describe('a claim of keyed rows', () => {
+  it('takes a row with an expired claim alone, whatever else is due', () => {
     insert(newRow('a1', 'a'), newRow('a2', 'a'));
     claimKeyed({ limit: 1 });
     expireClaims();
@@ -42,7 +36,7 @@ describe('a claim of rows with a key', () => {
     expect(claimedIds(claimKeyed())).toEqual(['b1', 'c1']);
   });
 
-  it('leaves it, and its key, where the batch has rows already', () => {
+  it('leaves it, and its key, if the batch already has rows', () => {
     insert(newRow('a1', 'a'), newRow('a2', 'a'));
     claimKeyed({ limit: 1 });
     expireClaims();
@@ -50,12 +44,12 @@ describe('a claim of rows with a key', () => {
     expect(claimedIds(claimKeyed({ mayRetake: false }))).toEqual(['b1']);
   });
 
-  it('takes of one key no more than its share', () => {
+  it('takes no more than its share of one key', () => {
     insert(...[1, 2, 3, 4, 5].map((n) => newRow(`a${n}`, 'a')), newRow('b1', 'b'));
     expect(claimedIds(claimKeyed({ perKey: 2 }))).toEqual(['a1', 'a2', 'b1']);
   });
 
-  it('goes on to further keys until the batch is full', () => {
+  it('continues with further keys until the batch is full', () => {
     const keys = (prefix: string, count: number): string[] =>
       Array.from({ length: count }, (_, n) => `${prefix}${n}`);
     insert(...keys('held', 100).flatMap((key) => [newRow(`${key}-head`, key), newRow(`${key}-next`, key)]));
@@ -65,7 +59,7 @@ describe('a claim of rows with a key', () => {
     expect(claimedIds(claimKeyed({ limit: 15 }))).toEqual(keys('free', 15));
   });
 
-  it('tells where it ended, also when all was blocked; rows in flight are not looked at', () => {
+  it('reports where it ended, even if all was blocked, and skips rows in flight', () => {
     insert(newRow('a1', 'a'), newRow('a2', 'a'), newRow('a3', 'a'), newRow('a4', 'a'));
     claimKeyed({ limit: 1 });
     const [record] = claimKeyed({ window: 2 });
@@ -78,7 +72,7 @@ describe('a claim of rows with a key', () => {
 describe('seq', () => {
   const order = (): unknown[] => database.query('select id from outbox order by seq').map(({ id }) => id);
 
-  it('of a requeued row is behind all others, and before what comes next', () => {
+  it('of a requeued row is behind all others, and before the next insert', () => {
     insert(newRow('a'), newRow('b'));
     run(sqlite.settleDispatched(TABLE, undefined, ['a']));
     run(sqlite.requeue(TABLE, 'a'));
@@ -86,14 +80,14 @@ describe('seq', () => {
     expect(order()).toEqual(['b', 'a', 'c']);
   });
 
-  it('of a row that was pending stays, whatever the filter', () => {
+  it('of a pending row is kept, whatever the filter', () => {
     insert(newRow('a'), newRow('b'));
     run(sqlite.requeue(TABLE, 'a'));
     run(sqlite.requeueWhere(TABLE, { state: 'pending' }, 10));
     expect(order()).toEqual(['a', 'b']);
   });
 
-  it('is not given again when the last row is gone', () => {
+  it('is not reused after the last row is deleted', () => {
     insert(newRow('a'), newRow('b'));
     database.query(`delete from outbox where id = 'b'`);
     insert(newRow('c'));

@@ -34,12 +34,16 @@ function plansOf(work: SqlWork): string[] {
 }
 
 const ids = ['r1', 'r2'];
+const EXCEPT = { exceptTopics: ['away'] };
 const after = { availableAt: '0', seq: '0' };
 
 const bounded: Record<string, SqlWork> = {
   'a claim without keys': sqlite.claimUnkeyed(TABLE, claimOf()),
   'a claim with keys': sqlite.claimKeyed(TABLE, claimOf()),
   'a claim with keys that goes on': sqlite.claimKeyed(TABLE, claimOf({ after })),
+  'a claim that leaves out topics': sqlite.claimUnkeyedExcept(TABLE, { ...claimOf(), ...EXCEPT }),
+  'one that goes on': sqlite.claimUnkeyedExcept(TABLE, { ...claimOf({ after }), ...EXCEPT }),
+  'one of rows with keys': sqlite.claimKeyed(TABLE, { ...claimOf(), ...EXCEPT }),
   'the release of a token': sqlite.releaseToken(TABLE, 'token'),
   'an extended claim': sqlite.extendClaim(TABLE, 'token', ids, 1_000),
   'settled as dispatched': sqlite.settleDispatched(TABLE, 'token', ids),
@@ -49,11 +53,12 @@ const bounded: Record<string, SqlWork> = {
   'a look for receipts': sqlite.findReceipts(TABLE, 'token', [{ id: 'r1', kind: 'dispatched' }]),
   counts: sqlite.count(TABLE),
   'the backlog': sqlite.backlog(TABLE, undefined),
-  'a look at all rows': sqlite.peek(TABLE, {}, 10),
-  'a look at the rows of a topic': sqlite.peek(TABLE, { topic: 't' }, 10),
-  'a look at pending rows': sqlite.peek(TABLE, { state: 'pending' }, 10),
+  'when the next row falls due': sqlite.nextDue(TABLE),
+  'peek at all rows': sqlite.peek(TABLE, {}, 10),
+  'peek at the rows of a topic': sqlite.peek(TABLE, { topic: 't' }, 10),
+  'peek at pending rows': sqlite.peek(TABLE, { state: 'pending' }, 10),
   'a look at dead rows': sqlite.peek(TABLE, { state: 'dead' }, 10),
-  'a look at dispatched rows': sqlite.peek(TABLE, { state: 'dispatched' }, 10),
+  'peek at dispatched rows': sqlite.peek(TABLE, { state: 'dispatched' }, 10),
   'a requeued row': sqlite.requeue(TABLE, 'r1'),
   'requeued dead rows': sqlite.requeueWhere(TABLE, { state: 'dead', topic: 't' }, 10),
   'a cancelled row': sqlite.cancel(TABLE, 'r1'),
@@ -69,15 +74,21 @@ it.each(Object.entries(bounded))('%s never reads the whole table', (_name, work)
 });
 
 it.each([
-  ['a look at all rows', sqlite.peek(TABLE, {}, 10)],
+  ['peek at all rows', sqlite.peek(TABLE, {}, 10)],
   ['a look at dead rows of a topic', sqlite.peek(TABLE, { state: 'dead', topic: 't' }, 10)],
   ['requeued dead rows', sqlite.requeueWhere(TABLE, { state: 'dead', topic: 't' }, 10)],
-])('%s reads each state in the order of its index, and sorts only what the limit leaves', (_name, work) => {
+])('%s reads each state in the order of its index, and sorts only within the limit', (_name, work) => {
   const plans = plansOf(work);
   expect(plans).toContainEqual(expect.stringMatching(/outbox USING INDEX outbox_dead\b/));
   // A sort is listed behind what it sorts.
   const sorted = plans.filter((_line, index) => /^USE TEMP B-TREE/.test(plans[index + 1] ?? ''));
   expect(sorted.filter((line) => /\boutbox\b/.test(line))).toEqual([]);
+});
+
+it.each([undefined, after])('a window of rows is read in the order of its index, from %o', (place) => {
+  const plans = plansOf(sqlite.claimUnkeyedExcept(TABLE, { ...claimOf({ after: place }), ...EXCEPT }));
+  expect(plans[0]).toMatch(/^SEARCH o USING INDEX outbox_due\b/);
+  expect(plans.filter((line) => /TEMP B-TREE/.test(line))).toEqual([]);
 });
 
 it('the rows of a key are found by the index, key by key', () => {

@@ -19,7 +19,7 @@ async function problems(): Promise<string[]> {
 }
 
 describe('ensure', () => {
-  it('makes an empty database ready', async () => {
+  it('prepares an empty database', async () => {
     await schemaOf().ensure();
     expect(await schemaOf().check()).toEqual([]);
   });
@@ -33,7 +33,7 @@ describe('ensure', () => {
     expect(database.query('select id, seq from outbox')).toEqual([{ id: 'kept', seq: 1 }]);
   });
 
-  it('makes what it prints, under names of one’s own, beside another outbox', async () => {
+  it('creates what it prints, under custom names, beside another outbox', async () => {
     await schemaOf({ table: 'messages' }).ensure();
     const made = catalog();
     database.close();
@@ -60,7 +60,7 @@ describe('ensure', () => {
   });
 });
 
-describe('check names what is missing, and ensure mends it', () => {
+describe('check names what is missing, and ensure fixes it', () => {
   it('the table', async () => {
     expect(await schemaOf().check()).toEqual([
       {
@@ -96,7 +96,7 @@ describe('check names what is missing, and ensure mends it', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('an index of the right columns for all rows', async () => {
+  it('an index on the right columns, without its predicate', async () => {
     await schemaOf().ensure();
     database.query('drop index outbox_dispatched');
     database.query('create index outbox_dispatched on outbox (dispatched_at)');
@@ -106,10 +106,10 @@ describe('check names what is missing, and ensure mends it', () => {
   });
 });
 
-describe('a table of ours', () => {
+describe('an older outbox table', () => {
   const CLAIM = 'claim_token text, claimed_at integer, check ((claim_token is null) = (claimed_at is null))';
 
-  it('gets the columns it lacks: what was enqueued is due since then', async () => {
+  it('gets the columns it lacks: its rows are due since they were enqueued', async () => {
     database.query(
       `create table outbox (seq integer primary key autoincrement, id text, topic text, created_at integer, ${CLAIM})`,
     );
@@ -125,7 +125,7 @@ describe('a table of ours', () => {
   it.each([
     ['a time that is text', `created_at datetime`, /column created_at is datetime, not integer/],
     ['a number that is given again', `created_at integer`, /seq is not integer primary key autoincrement/],
-  ])('with %s is left as it is, and named', async (_name, column, problem) => {
+  ])('with %s is left unchanged, and reported', async (_name, column, problem) => {
     database.query(`create table outbox (seq integer primary key, id text unique, ${column}, ${CLAIM})`);
     const before = catalog();
     expect(await problems()).toContainEqual(expect.stringMatching(problem));
@@ -137,7 +137,7 @@ describe('a table of ours', () => {
   });
 });
 
-it('a time written as text is refused: it would be greater than every number, and the row never due', async () => {
+it('a time written as text is rejected: it would be greater than every number, and the row never due', async () => {
   await schemaOf().ensure();
   const insert = `insert into outbox (id, topic, available_at) values ('a', 't', '2030-01-01')`;
   expect(() => database.query(insert)).toThrow(/cannot store TEXT/);
@@ -150,7 +150,7 @@ it('a row is never half claimed, nor dispatched and dead', async () => {
   expect(() => database.query('update outbox set dispatched_at = 1, dead_at = 1')).toThrow(/state_check/);
 });
 
-it('columns that are not given are filled by the database’s clock, to the millisecond', async () => {
+it('omitted columns default to the database’s clock, to the millisecond', async () => {
   await schemaOf().ensure();
   const before = Date.now();
   database.query(`insert into outbox (id, topic) values ('a', 't')`);

@@ -2,18 +2,18 @@ import { TableName } from '@postcommit/store-sql';
 import { describe, expect, it } from 'vitest';
 
 describe('TableName', () => {
-  it('is outbox, found by the search path, unless said otherwise', () => {
-    expect(String(new TableName())).toBe('"outbox"');
-    expect(String(new TableName({ schema: 'app' }))).toBe('"app"."outbox"');
+  it('defaults to outbox, found by the search path', () => {
+    expect(new TableName().sql).toBe('"outbox"');
+    expect(new TableName({ schema: 'app' }).sql).toBe('"app"."outbox"');
   });
 
-  it('quotes what belongs to the table, in the schema of the table', () => {
+  it('quotes the names of side tables and indexes, in the schema of the table', () => {
     expect(new TableName({ table: 'Order', schema: 'App' }).quoted('_locks')).toBe('"App"."Order_locks"');
     expect(new TableName().quoted('_locks')).toBe('"outbox_locks"');
   });
 
   it.each(['a', '_', 'A1', 'order', 'x'.repeat(40)])('accepts %s', (table) => {
-    expect(new TableName({ table, schema: table }).quoted()).toBe(`"${table}"."${table}"`);
+    expect(new TableName({ table, schema: table }).sql).toBe(`"${table}"."${table}"`);
   });
 
   it.each([

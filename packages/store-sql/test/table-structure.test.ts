@@ -1,8 +1,7 @@
 import { SqlJobLock, SqlOutboxSchema, SqlProcessedMessages } from '@postcommit/store-sql';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pgExecutor } from '../../store-pg/src/pg-executor.js';
-import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
+import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres(async () => {});
@@ -72,7 +71,7 @@ describe('row-level security', () => {
   const WORKER = ['select, update, delete, insert on outbox'];
   beforeEach(() => fixture.query('alter table outbox enable row level security'));
 
-  it('that hides rows from the worker is required to be fixed; its fix shows them', async () => {
+  it('that hides rows from the worker must be fixed, and its fix reveals them', async () => {
     const pool = await loginAs(unique('hidden_worker'), ...WORKER);
     const [problem, ...others] = await schemaAs(pool).check();
     expect(others).toEqual([]);
@@ -115,12 +114,12 @@ describe('row-level security', () => {
     expect(await schemaAs(pool).check()).toEqual([]);
   });
 
-  it('is no concern of a role that only inserts, nor of the owner', async () => {
+  it('does not affect a role that only inserts, or the owner', async () => {
     expect(await schemaAs(await loginAs(unique('producer'), 'insert on outbox')).check()).toEqual([]);
     expect(await schema().check()).toEqual([]);
   });
 
-  it('is never changed by ensure, which says what to do', async () => {
+  it('is never changed by ensure, which reports what to do', async () => {
     const [{ name } = {}] = await fixture.query('select current_user::text as name');
     const owner = unique('table_owner');
     await fixture.query(`create role ${owner} login`);
@@ -145,7 +144,7 @@ it.each(['on', 'off'])('quote_all_identifiers=%s of a role makes no difference',
   ]);
 });
 
-describe('tables of several parts', () => {
+describe('tables with partitions or children', () => {
   const partitioned = async (by: string, key: string): Promise<void> => {
     await fixture.pool.query(`
       alter table outbox rename to single;
@@ -184,7 +183,7 @@ describe('tables of several parts', () => {
   });
 });
 
-describe('the rights that the manual gives', () => {
+describe('the privileges in the manual', () => {
   it('are enough for a producer: insert', async () => {
     const pool = await loginAs(unique('grants_producer'), 'insert on outbox');
     const store = new PgOutboxStore(pool);

@@ -1,4 +1,4 @@
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { describe } from 'vitest';
 import { useMysql } from './mysql-fixture.js';
 import { usePostgres } from './postgres-fixture.js';

@@ -1,4 +1,4 @@
-import type { WakeupListener, WakeupStatus } from '@postcommit/core';
+import type { WakeupListener, WakeupStatus } from '@postcommit/core/internal';
 
 type Happening = 'hint' | 'listening' | 'retrying' | 'given up';
 

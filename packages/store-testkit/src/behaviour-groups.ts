@@ -3,6 +3,8 @@ import { claiming } from './behaviours/claiming.js';
 import { concurrency } from './behaviours/concurrency.js';
 import { enqueuing } from './behaviours/enqueuing.js';
 import { inspection } from './behaviours/inspection.js';
+import { leavingOutTopics } from './behaviours/leaving-out-topics.js';
+import { nextDue } from './behaviours/next-due.js';
 import { ordering } from './behaviours/ordering.js';
 import { purging } from './behaviours/purging.js';
 import { requeuing } from './behaviours/requeuing.js';
@@ -17,6 +19,8 @@ export const behaviourGroups: readonly BehaviourGroup[] = [
   validation,
   transactions,
   claiming,
+  leavingOutTopics,
+  nextDue,
   retakenClaims,
   settling,
   retries,

@@ -2,10 +2,10 @@ import type { OutboxEntry, OutboxRow, OutboxStore } from '@postcommit/core';
 import { expect } from 'vitest';
 import type { OutboxFixture } from './store-harness.js';
 
-/** Fails by throwing. Behaviours are data, so that the suite itself can be tried on stores that are broken. */
+/** Throws if the store fails the behaviour. Behaviours are data, so the suite itself can be tested against broken stores. */
 export type Behaviour = (outbox: OutboxFixture) => Promise<void>;
 
-/** Behaviours that belong together; each key is a sentence. */
+/** A group of behaviours. Each key is the sentence that names the test. */
 export interface BehaviourGroup {
   readonly name: string;
   readonly behaviours: Readonly<Record<string, Behaviour>>;
@@ -17,7 +17,7 @@ export function entry(overrides: Partial<OutboxEntry> = {}): OutboxEntry {
   return { topic: 'order.paid', payload: { id: 1 }, ...overrides };
 }
 
-/** `m1`, `m2`, … */
+/** Entries with the ids `m1`, `m2`, … */
 export function entries(count: number, overrides: Partial<OutboxEntry> = {}): OutboxEntry[] {
   return Array.from({ length: count }, (_, index) => entry({ id: `m${index + 1}`, ...overrides }));
 }
@@ -26,22 +26,22 @@ export function idsOf(rows: readonly OutboxRow[]): string[] {
   return rows.map(({ id }) => id);
 }
 
-/** Claims and gives the token with the rows; fails when nothing was claimed. */
+/** Claims rows and returns them with their token. Throws if there is nothing to claim. */
 export async function claim(
   store: OutboxStore,
   limit = 100,
 ): Promise<{ token: string; rows: OutboxRow[]; ids: string[] }> {
   const rows = await store.fetchPending(limit);
   const token = rows[0]?.claimToken;
-  if (token === undefined) throw new Error('nothing could be claimed');
+  if (token === undefined) throw new Error('there was nothing to claim');
   return { token, rows, ids: idsOf(rows) };
 }
 
-/** The row as it is stored; fails when there is none. */
+/** Returns a stored row. Throws if there is none. */
 export async function stored(store: OutboxStore, id: string): Promise<OutboxRow> {
   const rows = await store.peek({}, 10_000);
   const row = rows.find((candidate) => candidate.id === id);
-  if (!row) throw new Error(`row ${id} is gone`);
+  if (!row) throw new Error(`there is no row with id '${id}'`);
   return row;
 }
 

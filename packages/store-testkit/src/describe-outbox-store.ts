@@ -3,7 +3,7 @@ import { behaviourGroups } from './behaviour-groups.js';
 import type { OutboxFixture, StoreHarness } from './store-harness.js';
 
 /**
- * Registers the behaviour that every store must show, as vitest tests. New behaviour of stores enters here first.
+ * Registers a vitest test for each behaviour that a store must have.
  *
  * @example
  * describeOutboxStore('PgOutboxStore', { open: () => openPgOutbox(url) });
@@ -23,7 +23,7 @@ export function describeOutboxStore<Tx>(name: string, harness: StoreHarness<Tx>)
           const reason = skipped.get(sentence) ?? skipped.get(group.name);
           it(sentence, async (context) => {
             if (reason !== undefined) context.skip(reason);
-            // A behaviour only hands transactions back to the store that they came from.
+            // A behaviour passes a transaction only to the store that it came from.
             await behaviour(outbox as OutboxFixture);
           });
         }

@@ -1,31 +1,31 @@
 import type { OutboxStoreOptions, TransactionalOutboxStore } from '@postcommit/core';
 
-/** What the test of a store must provide. */
+/** What the tests need from a store. */
 export interface StoreHarness<Tx = unknown> {
-  /** Opens an outbox that is empty and belongs to one test alone. */
+  /** Opens an empty outbox that is not shared with other tests. */
   open(): Promise<OutboxFixture<Tx>>;
-  /** Behaviours that this store can't show: `name` is the group or the test, `reason` is printed. */
+  /** Behaviours that the store can't have. `name` is a group or a test; `reason` is printed. */
   readonly skip?: ReadonlyArray<{ readonly name: string; readonly reason: string }>;
 }
 
 /** One outbox under test. */
 export interface OutboxFixture<Tx = unknown> {
-  /** A store on this outbox. Called several times, it gives several dispatchers that share the rows. */
+  /** Creates a store on this outbox. Stores of the same outbox share its rows, as several processes do. */
   createStore(options?: OutboxStoreOptions): TransactionalOutboxStore<Tx>;
-  /** The store's clock: the database's, for a store on a database. */
+  /** Returns the time of the store's clock. For a store on a database, this is the database's time. */
   now(): Promise<Date>;
-  /** Lets time pass for the rows. A store on a real clock shifts every stored time into the past instead. */
+  /** Advances time for the rows. On a real clock, shift every stored time into the past instead. */
   advance(ms: number): Promise<void>;
-  /** Opens a transaction on a connection of its own. */
+  /** Begins a transaction on a separate connection. */
   begin(): Promise<TestTransaction<Tx>>;
   close(): Promise<void>;
 }
 
-/** A transaction that a behaviour ends when it wants: that is how two of them interleave. */
+/** A transaction that the behaviour ends itself, so that two transactions can interleave. */
 export interface TestTransaction<Tx = unknown> {
-  /** What `enqueueWith` takes. */
+  /** The handle to pass to `enqueueWith`. */
   readonly handle: Tx;
-  /** Marks a savepoint; the returned function rolls back to it. */
+  /** Sets a savepoint. The returned function rolls back to it. */
   savepoint(): Promise<() => Promise<void>>;
   commit(): Promise<void>;
   rollback(): Promise<void>;

@@ -1,7 +1,8 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
-import { behaviourGroups, type OutboxFixture } from '@postcommit/store-testkit';
+import type { OutboxFixture } from '@postcommit/store-testkit';
 import { describe, expect, it } from 'vitest';
 import { openMemoryOutbox } from '../../store-memory/test/open-memory-outbox.js';
+import { behaviourGroups } from '../src/behaviour-groups.js';
 import { mutants } from './mutants.js';
 
 type CreateStore = Parameters<typeof openMemoryOutbox>[0];
@@ -11,7 +12,7 @@ const behaviours = Object.assign({}, ...behaviourGroups.map((group) => group.beh
   (outbox: OutboxFixture) => Promise<void>
 >;
 
-/** The sentences that a store contradicts. */
+/** The behaviours that a store fails. */
 async function failures(createStore?: CreateStore): Promise<string[]> {
   const failed: string[] = [];
   for (const [sentence, behaviour] of Object.entries(behaviours)) {

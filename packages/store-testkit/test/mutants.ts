@@ -10,6 +10,7 @@ import type {
   RequeueOptions,
   RowFilter,
 } from '@postcommit/core';
+import type { ClaimOptions } from '@postcommit/core/internal';
 import {
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
@@ -17,7 +18,7 @@ import {
   type MemoryTransaction,
 } from '@postcommit/store-memory';
 
-/** A store with one deliberate defect, and the behaviour that must notice it. */
+/** A store with one deliberate defect, and the behaviour that must fail because of it. */
 export interface Mutant {
   readonly defect: string;
   readonly caughtBy: string;
@@ -26,7 +27,7 @@ export interface Mutant {
 
 type Row = ReturnType<MemoryTable['rows']> extends Iterable<infer R> ? R : never;
 
-/** Gives mutants the rows behind the store's back. */
+/** A table that exposes its rows to the mutants. */
 abstract class BrokenStore extends MemoryOutboxStore {
   protected readonly table: MemoryTable;
 
@@ -52,8 +53,64 @@ function mutant(defect: string, caughtBy: string, Store: BrokenStoreClass): Muta
 
 export const mutants: readonly Mutant[] = [
   mutant(
-    'reads an unknown filter as all rows',
-    'a filter or an option that does not exist is refused, and nothing changes',
+    'ignores the topics that a claim leaves out',
+    'rows of a topic that is left out stay, and the others are claimed',
+    class extends BrokenStore {
+      override fetchPending(limit: number): Promise<OutboxRow[]> {
+        return super.fetchPending(limit);
+      }
+    },
+  ),
+  mutant(
+    'looks for rows no further than those that are left out',
+    'many rows that are left out do not hide the rows behind them',
+    class extends BrokenStore {
+      override async fetchPending(
+        limit: number,
+        { exceptTopics = [] }: ClaimOptions = {},
+      ): Promise<OutboxRow[]> {
+        const first = this.pending().slice(0, 1_000);
+        const isHidden = first.length === 1_000 && first.every(({ topic }) => exceptTopics.includes(topic));
+        return isHidden ? [] : super.fetchPending(limit, { exceptTopics });
+      }
+    },
+  ),
+  mutant(
+    'overtakes a row of its key that is left out',
+    'a key waits while the topic of its oldest row is left out',
+    class extends BrokenStore {
+      override async fetchPending(
+        limit: number,
+        { exceptTopics = [] }: ClaimOptions = {},
+      ): Promise<OutboxRow[]> {
+        const rows = this.pending().filter(({ topic }) => exceptTopics.includes(topic)) as Array<{
+          key?: string;
+        }>;
+        const keys = rows.map(({ key }) => key);
+        for (const row of rows) delete row.key;
+        const claimed = await super.fetchPending(limit, { exceptTopics });
+        for (const [index, row] of rows.entries()) {
+          const key = keys[index];
+          if (key !== undefined) row.key = key;
+        }
+        return claimed;
+      }
+    },
+  ),
+  mutant(
+    'takes over expired claims on rows that are left out',
+    'an expired claim on a row with a key is not taken over either, and the rows behind it wait',
+    class extends BrokenStore {
+      override fetchPending(limit: number, options?: ClaimOptions): Promise<OutboxRow[]> {
+        const now = this.table.now();
+        const hasExpired = this.pending().some(({ claimedUntil }) => (claimedUntil ?? now + 1) <= now);
+        return super.fetchPending(limit, hasExpired ? {} : options);
+      }
+    },
+  ),
+  mutant(
+    'treats an unknown filter as all rows',
+    'an unknown filter or option is rejected, and nothing changes',
     class extends BrokenStore {
       override requeueWhere({ topic, reason }: RowFilter, limit: number): Promise<number> {
         return super.requeueWhere({ ...(topic && { topic }), ...(reason && { reason }) }, limit);
@@ -61,8 +118,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'no fence: any token settles',
-    'a settle by a claim that was retaken changes nothing and says so',
+    'has no fence: any token settles',
+    'a settle under a claim that was taken over changes nothing and reports it',
     class extends BrokenStore {
       override settle(_token: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
         return super.settle(undefined, outcomes);
@@ -82,7 +139,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'ignores the due time',
-    'a row is not claimed before its time, and is after it',
+    'a row is claimed when it is due, and not before',
     class extends BrokenStore {
       override fetchPending(limit: number): Promise<OutboxRow[]> {
         for (const row of this.pending()) row.availableAt = Math.min(row.availableAt, this.table.now());
@@ -91,8 +148,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'takes more than the limit',
-    'no more rows are claimed than the limit allows',
+    'claims more than the limit',
+    'a claim never exceeds its limit',
     class extends BrokenStore {
       override fetchPending(limit: number): Promise<OutboxRow[]> {
         return super.fetchPending(limit + 1);
@@ -100,8 +157,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'takes a hundred at the most, whatever the limit',
-    'a claim that is not full leaves no row behind that is due and has no key',
+    'claims at most a hundred rows, whatever the limit',
+    'a claim below its limit leaves no due unkeyed row behind',
     class extends BrokenStore {
       override fetchPending(limit: number): Promise<OutboxRow[]> {
         return super.fetchPending(Math.min(limit, 100));
@@ -109,8 +166,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'expires claims by the time-out of who looks',
-    'a claim lives by its owner’s time-out, not by that of who looks',
+    'expires claims by the time-out of the store that looks',
+    'a claim expires by the time-out of its owner, not of the store that looks',
     class extends BrokenStore {
       static readonly claimedAt = new WeakMap<object, number>();
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
@@ -128,7 +185,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'never retakes an expired claim',
-    'a claim that expired can be taken by another dispatcher',
+    'an expired claim can be taken over by another dispatcher',
     class extends BrokenStore {
       override fetchPending(limit: number): Promise<OutboxRow[]> {
         for (const row of this.pending())
@@ -152,12 +209,26 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'retakes a row of a key together with rows of other keys',
-    'a retaken row of a key comes without rows of other keys beside it',
+    'a retaken row of a key is claimed without rows of other keys',
     class extends BrokenStore {
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
         const rows = await super.fetchPending(limit);
         const isRetakenOfKey = rows.some(({ retakes, key }) => retakes > 0 && key !== undefined);
         return isRetakenOfKey ? [...rows, ...(await super.fetchPending(limit))] : rows;
+      }
+    },
+  ),
+  mutant(
+    'forgets the retakes of a released row',
+    'a release keeps the retakes',
+    class extends BrokenStore {
+      override async settle(claimToken: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
+        const settled = await super.settle(claimToken, outcomes);
+        for (const { id } of outcomes) {
+          const row = settled.includes(id) ? this.table.get(id) : undefined;
+          if (row) row.retakes = 0;
+        }
+        return settled;
       }
     },
   ),
@@ -176,8 +247,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'lets a key have two owners',
-    'while rows of a key are claimed, no other claim gets a row of it',
+    'allows a key two owners',
+    'while rows of a key are claimed, no other claim takes a row of that key',
     class extends BrokenStore {
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
         const keys = new Map(this.rows().map((row) => [row, row.key]));
@@ -190,7 +261,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'checks only older rows of a key for a live claim',
-    'a head whose transaction commits late is not claimed beside a younger row in flight',
+    'a row whose transaction commits late is not claimed while a later row of its key is in flight',
     class extends BrokenStore {
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
         const live = this.pending().filter((row) => (row.claimedUntil ?? 0) > this.table.now());
@@ -209,7 +280,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'loses the order in a key',
-    'due rows of a key come together, in the order they were enqueued',
+    'due rows of a key are claimed together, in the order they were enqueued',
     class extends BrokenStore {
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
         return (await super.fetchPending(limit)).reverse();
@@ -218,7 +289,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'lets followers overtake a head that backs off',
-    'a head that backs off holds back its key, and no other',
+    'a row that backs off holds back the later rows of its key, and of no other',
     class extends BrokenStore {
       override async settle(token: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
         const settled = await super.settle(token, outcomes);
@@ -232,7 +303,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'counts a released claim as an attempt',
-    'a released row is due at once, or after its delay, with no attempt counted',
+    'a released row is due at once or after its delay, and counts no attempt',
     class extends BrokenStore {
       override async settle(token: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
         const settled = await super.settle(token, outcomes);
@@ -257,7 +328,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'forgets the receipt of a settle',
-    'a repeated settle gives the same ids and changes nothing',
+    'a repeated settle returns the same ids and changes nothing',
     class extends BrokenStore {
       override async settle(token: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
         const settled = await super.settle(token, outcomes);
@@ -268,7 +339,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'settles all of a batch or nothing',
-    'of a batch owned in part, only the owned rows are settled',
+    'if only part of a batch is still owned, only that part is settled',
     class extends BrokenStore {
       override async settle(token: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
         const foreign = outcomes.some(
@@ -280,7 +351,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'extends claims that are lost',
-    'a claim that was lost can’t be extended',
+    'a lost claim can’t be extended',
     class extends BrokenStore {
       override async extendClaim(token: string, ids: readonly string[]): Promise<string[]> {
         await super.extendClaim(token, ids);
@@ -290,7 +361,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'revives an expired claim on a key',
-    'an expired claim on a row of a key can’t be extended, even if nobody took that row',
+    'an expired claim on a keyed row can’t be extended, even if nobody has taken the row',
     class extends BrokenStore {
       override async extendClaim(token: string, ids: readonly string[]): Promise<string[]> {
         const ours = ids.filter((id) => this.table.get(id)?.claimToken === token);
@@ -302,7 +373,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'cancels without fencing the claim',
-    'cancelling makes a pending row dead and fences its claim',
+    'cancelling a pending row makes it dead and fences its claim',
     class extends BrokenStore {
       override async cancel(id: string): Promise<CancelResult> {
         const row = this.table.get(id);
@@ -313,8 +384,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'says cancelled although a claim on the row is alive',
-    'cancelling says whether a live claim may still publish the row',
+    'reports cancelled although the row has a live claim',
+    'cancelling reports whether a live claim may still publish the row',
     class extends BrokenStore {
       override async cancel(id: string): Promise<CancelResult> {
         return (await super.cancel(id)) && 'cancelled';
@@ -322,8 +393,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'takes an expired claim for one that may still publish',
-    'cancelling says whether a live claim may still publish the row',
+    'reports an expired claim as one that may still publish',
+    'cancelling reports whether a live claim may still publish the row',
     class extends BrokenStore {
       override async cancel(id: string): Promise<CancelResult> {
         const isClaimed = this.table.get(id)?.claimToken !== undefined;
@@ -332,8 +403,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'forgets rollback',
-    'what was enqueued in a transaction that rolled back never existed',
+    'ignores a rollback',
+    'entries enqueued in a transaction that rolls back are never stored',
     class extends BrokenStore {
       protected override insert(rows: readonly NewRow[]): Promise<void> {
         return super.insert(rows);
@@ -341,8 +412,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'stores the good half of a bad list',
-    'an id that is stored already is refused, with every other entry of the call',
+    'stores the valid entries of a rejected list',
+    'an id that is already stored rejects the whole call',
     class extends BrokenStore {
       protected override async insert(rows: readonly NewRow[], tx?: MemoryTransaction): Promise<void> {
         for (const row of rows) await super.insert([row], tx);
@@ -351,7 +422,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'ignores a duplicate id',
-    'an id that is stored already is refused, with every other entry of the call',
+    'an id that is already stored rejects the whole call',
     class extends BrokenStore {
       protected override insert(rows: readonly NewRow[], tx?: MemoryTransaction): Promise<void> {
         return super.insert(
@@ -362,8 +433,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'forgets the policy of an entry',
-    'the policy of an entry is frozen in its row',
+    'loses the retry policy of an entry',
+    'the retry policy of an entry is stored with its row',
     class extends BrokenStore {
       protected override insert(rows: readonly NewRow[], tx?: MemoryTransaction): Promise<void> {
         const stripped = rows.map(({ maxAttempts: _max, backoff: _backoff, ...row }) => row);
@@ -372,8 +443,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'forgets a backoff that is only a name',
-    'a named backoff strategy is asked by the dispatcher that knows it',
+    'loses a backoff that is only a name',
+    'a named backoff strategy is resolved by the dispatcher',
     class extends BrokenStore {
       protected override insert(rows: readonly NewRow[], tx?: MemoryTransaction): Promise<void> {
         const stripped = rows.map(({ backoff, ...row }) =>
@@ -384,8 +455,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'requeues into the old place of the key',
-    'a requeued row goes to the tail of its key',
+    'requeues into the old place in the key',
+    'a requeued row goes to the end of its key',
     class extends BrokenStore {
       override async requeue(id: string): Promise<void> {
         const seq = this.table.get(id)?.seq;
@@ -395,8 +466,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'requeues without forgetting the attempts',
-    'a dead row starts anew',
+    'requeues without resetting the attempts',
+    'a requeued dead row starts over',
     class extends BrokenStore {
       override async requeue(id: string): Promise<void> {
         const attempts = this.table.get(id)?.attempts;
@@ -406,8 +477,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'forgets the rest of a policy when a row is requeued with a part of one',
-    'a row can be requeued with another policy; what is left out stays',
+    'drops the rest of a policy when a row is requeued with part of one',
+    'a row can be requeued with another policy, and keeps what the new one leaves out',
     class extends BrokenStore {
       override async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
         await super.requeue(id, options);
@@ -418,7 +489,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'requeues by filter and ignores the policy',
-    'a filter requeues with another policy',
+    'a filter can requeue with another policy',
     class extends BrokenStore {
       override requeueWhere(filter: RowFilter, limit: number): Promise<number> {
         return super.requeueWhere(filter, limit);
@@ -426,8 +497,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'requeues what died last first',
-    'a filter requeues those that died first and no more than the limit',
+    'requeues the rows that died last first',
+    'a filter requeues the rows that died first, up to the limit',
     class extends BrokenStore {
       override async requeueWhere(filter: RowFilter, limit: number): Promise<number> {
         const rows = await this.peek({ state: 'dead', ...filter }, limit);
@@ -438,7 +509,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'counts all rows, whatever the filter',
-    'counts can be of the rows that match',
+    'counts can be limited by a filter',
     class extends BrokenStore {
       override count(): Promise<OutboxCounts> {
         return super.count();
@@ -458,7 +529,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'purges dead rows',
-    'pending and dead rows are never deleted, however old',
+    'purging dispatched rows never deletes pending or dead rows, however old',
     class extends BrokenStore {
       override async purgeDispatched(olderThan: Date | { readonly ageMs: number }): Promise<number> {
         const dead = this.rows().filter((row) => row.deadAt !== undefined);
@@ -469,7 +540,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'purges rows inside the window',
-    'dispatched rows older than the window are deleted, younger ones stay',
+    'purging deletes dispatched rows older than the window and keeps younger ones',
     class extends BrokenStore {
       override purgeDispatched(): Promise<number> {
         return super.purgeDispatched(new Date(this.table.now() + 1));
@@ -478,7 +549,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'purges pending rows with the dead ones',
-    'dead rows are deleted only where it is asked for, and only past their own age',
+    'purging dead rows deletes only dead rows, and only those past their age',
     class extends BrokenStore {
       override async purgeDead(olderThan: Date | { readonly ageMs: number }): Promise<number> {
         for (const { id } of this.pending()) this.table.delete(id);
@@ -487,8 +558,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'keeps all rows that ended when the last one to stay did',
-    'all but the latest n are deleted, exactly, also where many ended at the same time',
+    'keeps every row that ended at the same time as the last one to keep',
+    'keepLatest keeps exactly n rows, even if many ended at the same time',
     class extends BrokenStore {
       override async purgeDispatched(...[cut, filter]: Parameters<OutboxStore['purgeDispatched']>) {
         if (!('keepLatest' in cut)) return super.purgeDispatched(cut, filter);
@@ -499,8 +570,56 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'takes a row that is not due for one that waits',
-    'the backlog is what waits, and how long the first has been due',
+    'does not know when the next row falls due',
+    'a row for later falls due in the time that is left by the clock of the store',
+    class extends BrokenStore {
+      override async nextDueInMs(): Promise<undefined> {}
+    },
+  ),
+  mutant(
+    'takes the first pending row for the next to fall due, so that its worker never sleeps',
+    'rows that are due do not count, even if they wait behind their key',
+    class extends BrokenStore {
+      override async nextDueInMs(): Promise<number | undefined> {
+        const times = this.pending().map(({ availableAt }) => availableAt - this.table.now());
+        return times.length === 0 ? undefined : Math.min(...times);
+      }
+    },
+  ),
+  mutant(
+    'takes the end of a claim for a due time',
+    'claimed rows do not count: a claim that may expire is left to the polls',
+    class extends BrokenStore {
+      override async nextDueInMs(): Promise<number | undefined> {
+        const ends = this.pending().flatMap(({ claimedUntil }) => claimedUntil ?? []);
+        return ends.length === 0 ? super.nextDueInMs() : Math.min(...ends) - this.table.now();
+      }
+    },
+  ),
+  mutant(
+    'overlooks rows with a key that fall due',
+    'the first row counts, with or without a key',
+    class extends BrokenStore {
+      override async nextDueInMs(): Promise<number | undefined> {
+        const nowMs = this.table.now();
+        const unkeyed = this.pending().filter((row) => row.key === undefined && row.availableAt > nowMs);
+        return unkeyed.length === 0 ? undefined : Math.min(...unkeyed.map((row) => row.availableAt)) - nowMs;
+      }
+    },
+  ),
+  mutant(
+    'answers with a time instead of a distance',
+    'a failed row falls due after its delay',
+    class extends BrokenStore {
+      override async nextDueInMs(): Promise<number | undefined> {
+        const inMs = await super.nextDueInMs();
+        return inMs === undefined ? undefined : this.table.now() + inMs;
+      }
+    },
+  ),
+  mutant(
+    'counts a row that is not due as due',
+    'the backlog is the number of pending and due rows, and the age of the oldest',
     class extends BrokenStore {
       override async backlog(atMost?: number): Promise<OutboxBacklog> {
         const backlog = await super.backlog(atMost);
@@ -510,7 +629,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'purges one page and stops',
-    'more rows than a page are all deleted',
+    'purging is not limited to one page',
     class extends BrokenStore {
       override async purgeDispatched(): Promise<number> {
         const page = this.rows()

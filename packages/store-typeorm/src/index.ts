@@ -1,10 +1,12 @@
-export type { OutboxEntitiesOptions } from './outbox-entities.js';
-export { outboxEntitiesFor } from './outbox-entities.js';
-export type { OutboxLockRecord, OutboxProcessedRecord, OutboxRecord } from './outbox-entity.js';
-export { OutboxEntity, outboxEntities, outboxEntity } from './outbox-entity.js';
-export type { OutboxTypeormModuleOptions, TypeormStoreOptions } from './outbox-typeorm-module.js';
-export { OutboxTypeormModule, typeormStore } from './outbox-typeorm-module.js';
-export type { OutboxDataSourceType, TypeormDatabaseOptions } from './typeorm-database.js';
+// The store
 export { typeormDatabase } from './typeorm-database.js';
-export type { TypeormOutboxStoreOptions } from './typeorm-outbox-store.js';
 export { TypeormOutboxStore } from './typeorm-outbox-store.js';
+export type { TypeormTransaction } from './typeorm-transaction.js';
+
+// The module
+export type { OutboxTypeormModuleOptions } from './outbox-typeorm-module.js';
+export { OutboxTypeormModule, typeormStore } from './outbox-typeorm-module.js';
+
+// Entities, for migrations by TypeORM
+export { outboxEntitiesFor } from './outbox-entities.js';
+export { OutboxEntity, outboxEntities } from './outbox-entity.js';

@@ -3,13 +3,13 @@ import type { EntitySchema } from 'typeorm';
 import { kindOf, type OutboxDataSourceType } from './typeorm-database.js';
 
 export interface OutboxEntitiesOptions extends TableOptions {
-  /** The type of the data source they are for. Default `postgres`. */
+  /** The type of the data source that uses them. @default 'postgres' */
   readonly type?: OutboxDataSourceType;
 }
 
 /**
- * All three tables, for `entities` of a data source. On PostgreSQL `synchronize` makes them; elsewhere they are for
- * queries of your own, and `OutboxSchema` makes the tables.
+ * Returns the entities of all three tables, for the `entities` of a data source. On PostgreSQL, `synchronize` creates the
+ * tables. On other databases `OutboxSchema` does, and the entities are only for your queries.
  */
 export function outboxEntitiesFor({
   type = 'postgres',

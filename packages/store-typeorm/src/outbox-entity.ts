@@ -1,7 +1,7 @@
 import { TableName, type TableOptions } from '@postcommit/store-sql';
 import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
 
-/** A record of the outbox table, for queries of your own. Change rows through the store, not through this. */
+/** A record of the outbox table, for your queries. Change rows through the store only. */
 export interface OutboxRecord {
   id: string;
   topic: string;
@@ -22,11 +22,11 @@ export interface OutboxRecord {
   claimedKey: string | null;
   maxAttempts: number | null;
   backoff: unknown;
-  /** A bigint, which drivers give as text. */
+  /** A bigint, which drivers return as text. */
   seq: string;
 }
 
-/** Who holds the lock of a job, and until when. */
+/** A held job lock. */
 export interface OutboxLockRecord {
   name: string;
   token: string;
@@ -40,7 +40,7 @@ export interface OutboxProcessedRecord {
   processedAt: Date;
 }
 
-/** Decorators may say `identity`, and so may a schema at run time; only its type omits it. */
+/** An entity schema supports `identity` at run time, as decorators do; only its type omits it. */
 const IDENTITY = 'identity' as 'increment';
 
 const ENTITY_NAMES = { '': 'Outbox', _locks: 'OutboxLock', _processed: 'OutboxProcessed' };
@@ -48,8 +48,8 @@ const ENTITY_NAMES = { '': 'Outbox', _locks: 'OutboxLock', _processed: 'OutboxPr
 const PENDING = 'dispatched_at is null and dead_at is null';
 
 /**
- * The outbox table on PostgreSQL, column by column as `OutboxSchema` makes it: `synchronize` and generated migrations drop what
- * an entity does not name, so this names everything.
+ * The outbox table on PostgreSQL, exactly as `OutboxSchema` creates it: `synchronize` and generated migrations drop
+ * whatever an entity does not name.
  */
 export function outboxEntity(options: TableOptions = {}): EntitySchema<OutboxRecord> {
   const { table, ...place } = placeOf(options);
@@ -105,7 +105,7 @@ export function outboxEntity(options: TableOptions = {}): EntitySchema<OutboxRec
   });
 }
 
-/** The locks of jobs: beside the outbox, `outbox_locks`. */
+/** The job locks, in `outbox_locks`. */
 export function outboxLocksEntity(options: TableOptions = {}): EntitySchema<OutboxLockRecord> {
   const { table, ...place } = placeOf(options, '_locks');
   return new EntitySchema<OutboxLockRecord>({
@@ -118,7 +118,7 @@ export function outboxLocksEntity(options: TableOptions = {}): EntitySchema<Outb
   });
 }
 
-/** What consumers have processed: beside the outbox, `outbox_processed`. */
+/** The messages that consumers have processed, in `outbox_processed`. */
 export function outboxProcessedEntity(options: TableOptions = {}): EntitySchema<OutboxProcessedRecord> {
   const { table, ...place } = placeOf(options, '_processed');
   return new EntitySchema<OutboxProcessedRecord>({
@@ -132,22 +132,22 @@ export function outboxProcessedEntity(options: TableOptions = {}): EntitySchema<
   });
 }
 
-/** All three tables. */
+/** The entities of all three tables. */
 export function postgresEntities(options: TableOptions = {}): EntitySchema[] {
   return [outboxEntity(options), outboxLocksEntity(options), outboxProcessedEntity(options)];
 }
 
-/** The table under its default name, on PostgreSQL. */
+/** The outbox table under its default name, on PostgreSQL. */
 export const OutboxEntity: EntitySchema<OutboxRecord> = outboxEntity();
 
-/** All three tables under their default names, on PostgreSQL: `entities: [Order, ...outboxEntities]`. */
+/** The entities of all three tables under their default names, on PostgreSQL: `entities: [Order, ...outboxEntities]`. */
 export const outboxEntities: readonly EntitySchema[] = [
   OutboxEntity,
   outboxLocksEntity(),
   outboxProcessedEntity(),
 ];
 
-/** Entities of one data source must differ in name, so those of another table carry its name. */
+/** Entity names must be unique within a data source, so entities of a table with another name include that name. */
 export function placeOf(
   options: TableOptions,
   suffix: keyof typeof ENTITY_NAMES = '',

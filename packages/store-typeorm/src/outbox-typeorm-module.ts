@@ -1,15 +1,14 @@
 import {
-  assertKnownOptions,
   contributeFactory,
   EnqueuePipeline,
   type Lifecycle,
   Lifecycles,
-  type OptionNames,
   OutboxError,
   OutboxStore,
   provideFactory,
   type StoreModule,
 } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import {
   ClaimSessions,
   type ListenClientLike,
@@ -17,7 +16,7 @@ import {
   type TableOptions,
   wakeupLifecycle,
 } from '@postcommit/store-sql';
-import { DataSource, type EntityManager, type EntitySchema } from 'typeorm';
+import { DataSource, type EntitySchema } from 'typeorm';
 import { outboxEntitiesFor } from './outbox-entities.js';
 import { assertDataSource, type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
 import {
@@ -25,19 +24,20 @@ import {
   TypeormOutboxStore,
   type TypeormOutboxStoreOptions,
 } from './typeorm-outbox-store.js';
+import type { TypeormTransaction } from './typeorm-transaction.js';
 
 export interface OutboxTypeormModuleOptions
   extends Omit<TypeormOutboxStoreOptions, 'pipeline' | 'claimSessions'> {
   /**
-   * Yours, or a function that is handed the outbox's entities and makes it. When it is not initialised yet,
-   * `app.start()` does that, and `app.stop()` then destroys it.
+   * Your data source, or a function that receives the outbox's entities and returns it. If it is not initialized,
+   * `app.start()` initializes it, and `app.stop()` then destroys it.
    */
   readonly dataSource: DataSource | ((entities: EntitySchema[]) => DataSource);
-  /** Of the data source that a function makes: its entities are made before it. Default `postgres`. */
+  /** The type of the data source that the function creates. Its entities depend on it. @default 'postgres' */
   readonly type?: OutboxDataSourceType;
   /**
-   * Makes the connection on which a worker listens, each time one is needed: `() => new pg.Client({ connectionString })`,
-   * to the server itself, not through a transaction pooler. It is closed here. Without it a worker polls.
+   * Creates the listener connection of a worker, and each replacement for it: `() => new pg.Client({ connectionString })`.
+   * Connect to the server directly, not through a transaction pooler. The outbox closes it. Without it, a worker polls.
    */
   readonly listenClient?: () => ListenClientLike;
 }
@@ -51,8 +51,8 @@ const OPTION_NAMES: OptionNames<OutboxTypeormModuleOptions> = {
 };
 
 /**
- * Binds `TypeormOutboxStore` as the store, with its schema, job locks and processed messages, and the `DataSource`;
- * with `listenClient` also the wake-up of workers.
+ * Binds `TypeormOutboxStore` as the store, with its `DataSource`, schema, job locks and processed messages, and with
+ * `listenClient` the worker wake-up.
  *
  * @example
  * OutboxTypeormModule.forRoot({
@@ -62,8 +62,8 @@ const OPTION_NAMES: OptionNames<OutboxTypeormModuleOptions> = {
 export const OutboxTypeormModule = {
   [Symbol.toStringTag]: 'OutboxTypeormModule',
 
-  /** @throws `INVALID_CONFIG` for what is neither a data source nor a function. */
-  forRoot(given: OutboxTypeormModuleOptions): StoreModule<EntityManager> {
+  /** @throws `INVALID_CONFIG` if `dataSource` is neither a data source nor a function. */
+  forRoot(given: OutboxTypeormModuleOptions): StoreModule<TypeormTransaction> {
     assertKnownOptions('OutboxTypeormModule', given ?? {}, OPTION_NAMES);
     const { dataSource, type, listenClient, ...options } = given ?? {};
     if (typeof dataSource !== 'function') assertDataSource(dataSource);
@@ -98,11 +98,14 @@ export const OutboxTypeormModule = {
   },
 };
 
-/** Options of a store on a data source that is given beside them. */
+/** Options of `typeormStore`. */
 export type TypeormStoreOptions = Omit<OutboxTypeormModuleOptions, 'dataSource'>;
 
 /**
- * The store of `createOutbox` on a TypeORM data source. `enqueueWith` takes the entity manager of your transaction.
+ * Stores the outbox through a TypeORM data source, on PostgreSQL, MySQL, MariaDB or SQLite. `enqueueWith` takes the entity
+ * manager of your transaction.
+ *
+ * @throws `INVALID_CONFIG` if `dataSource` is neither a data source nor a function.
  *
  * @example
  * const outbox = createOutbox({ store: typeormStore(dataSource), publisher });
@@ -110,11 +113,11 @@ export type TypeormStoreOptions = Omit<OutboxTypeormModuleOptions, 'dataSource'>
 export function typeormStore(
   dataSource: OutboxTypeormModuleOptions['dataSource'],
   options: TypeormStoreOptions = {},
-): StoreModule<EntityManager> {
+): StoreModule<TypeormTransaction> {
   return OutboxTypeormModule.forRoot({ ...options, dataSource });
 }
 
-/** Entities of another database fail late, and not by a name that tells why. */
+/** Entities for another database would fail late, with an error that does not name the cause. */
 function withEntities(
   make: (entities: EntitySchema[]) => DataSource,
   type: OutboxDataSourceType = 'postgres',
@@ -125,11 +128,11 @@ function withEntities(
   if (made === type) return dataSource;
   throw new OutboxError(
     'INVALID_CONFIG',
-    `the function made a data source of type '${made}', but was handed entities for '${type}': give OutboxTypeormModule.forRoot the option type: '${made}'`,
+    `the function created a data source of type '${made}' with entities for '${type}': pass type: '${made}' to OutboxTypeormModule.forRoot`,
   );
 }
 
-/** Closes only what it opened. */
+/** Closes the data source only if it opened it. */
 function dataSourceLifecycle(dataSource: DataSource): Lifecycle {
   let opened = false;
   return {

@@ -2,7 +2,7 @@ import type { TableOptions } from '@postcommit/store-sql';
 import { EntitySchema, type EntitySchemaColumnOptions, type ValueTransformer } from 'typeorm';
 import { placeOf } from './outbox-entity.js';
 
-/** How a database holds what the entities give. */
+/** The column types of a database. */
 export interface ColumnTypes {
   readonly text: EntitySchemaColumnOptions;
   readonly integer: EntitySchemaColumnOptions;
@@ -31,7 +31,7 @@ export const SQLITE_TYPES: ColumnTypes = {
   seq: { type: 'integer', transformer: numberText },
 };
 
-/** A `datetime` has no zone: the data source needs `timezone: 'Z'`, or the driver reads it as local time. */
+/** A `datetime` has no time zone: without `timezone: 'Z'` in the data source, the driver reads it as local time. */
 export const MYSQL_TYPES: ColumnTypes = {
   text: { type: 'varchar' },
   integer: { type: 'int' },
@@ -68,8 +68,8 @@ const LOCKS: Columns = { name: 'text', token: 'text', lockedUntil: 'time' };
 const PROCESSED: Columns = { consumer: 'text', rowId: 'text', processedAt: 'time' };
 
 /**
- * All three tables, for queries of your own: the same records as on PostgreSQL. TypeORM can't describe what these
- * databases need, so `synchronize` and generated migrations leave the tables alone: `OutboxSchema` makes them.
+ * The entities of all three tables, for your queries, with the same records as on PostgreSQL. TypeORM can't describe all
+ * that these databases need, so `synchronize` and generated migrations skip the tables: `OutboxSchema` creates them.
  */
 export function portableEntities(types: ColumnTypes, options: TableOptions): EntitySchema[] {
   return [
@@ -92,14 +92,14 @@ function entity(
   return new EntitySchema({
     name,
     tableName,
-    // To TypeORM, the schemas of MySQL are databases.
+    // TypeORM calls a MySQL schema a database.
     ...(schema !== undefined && { database: schema }),
     synchronize: false,
     columns: Object.fromEntries(described),
   });
 }
 
-/** `createdAt` is `created_at`. */
+/** `createdAt` becomes `created_at`. */
 function columnName(property: string): string {
   return property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,36 +1,36 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { OutboxError } from '@postcommit/core';
 import { runWorkAtOnce, type SqlExecutor, type SqlRecord, type SqlWork } from '@postcommit/store-sql';
-import { CannotExecuteNotConnectedError, type DataSource, type EntityManager } from 'typeorm';
+import { CannotExecuteNotConnectedError, type DataSource } from 'typeorm';
 import { type SqliteConnection, statementOf } from './sqlite-connection.js';
 import { runningSave, type SavingDriver, save } from './sqljs-saving.js';
 import { runOn } from './typeorm-executor.js';
-import { transactionOf } from './typeorm-transaction.js';
+import { type TypeormTransaction, transactionOf } from './typeorm-transaction.js';
 
-/** As long as TypeORM lets better-sqlite3 wait for another process. */
+/** TypeORM's own busy timeout for better-sqlite3. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Between two tries; the last one is repeated. */
+/** Pauses between attempts; the last one repeats. */
 const PAUSES_MS = [1, 2, 5, 10, 20];
 
-/** What we read of TypeORM's drivers for SQLite. */
+/** The part of TypeORM's SQLite drivers that the executor uses. */
 interface SqliteDriver extends SavingDriver {
   readonly databaseConnection: unknown;
   readonly queryRunner?: { readonly isTransactionActive: boolean };
 }
 
-/** Why work can't begin now. */
+/** Why a transaction can't begin now. */
 type Obstacle = { readonly kind: 'open transaction' } | { readonly kind: 'busy'; readonly error: unknown };
 
 /**
- * Runs work on the one connection that TypeORM opens for SQLite, and that everybody in the process shares: a statement
- * sent while the application's transaction is open would become part of it. So work waits until none is open, and then
- * runs from BEGIN to COMMIT without giving up control.
+ * Runs statements on the only connection that TypeORM opens for SQLite. The whole process shares it, so a statement sent
+ * while the application has a transaction open would become part of that transaction. The executor waits until none is
+ * open, then runs from BEGIN to COMMIT synchronously.
  */
 export function singleConnectionExecutor(
   dataSource: DataSource,
   connect: (database: unknown) => SqliteConnection,
   busyTimeoutMs: number = BUSY_TIMEOUT_MS,
-): SqlExecutor<EntityManager> {
+): SqlExecutor<TypeormTransaction> {
   if (!(busyTimeoutMs >= 0)) {
     throw new OutboxError('INVALID_CONFIG', `busyTimeoutMs must be 0 or more, got ${busyTimeoutMs}`);
   }
@@ -50,7 +50,7 @@ export function singleConnectionExecutor(
   };
 }
 
-/** TypeORM's flag comes before its BEGIN: what starts in between belongs to the application. */
+/** TypeORM sets its flag before it sends BEGIN: in between, the connection belongs to the application. */
 function begin({ queryRunner }: SqliteDriver, connection: SqliteConnection): Obstacle | undefined {
   if (queryRunner?.isTransactionActive) return { kind: 'open transaction' };
   try {
@@ -64,7 +64,7 @@ function begin({ queryRunner }: SqliteDriver, connection: SqliteConnection): Obs
   }
 }
 
-/** Everything up to the save happens at once. */
+/** Synchronous up to the save. */
 async function finish(
   driver: SqliteDriver,
   connection: SqliteConnection,
@@ -72,7 +72,7 @@ async function finish(
 ): Promise<SqlRecord[]> {
   const before = driver.options?.autoSave ? stateOf(connection) : undefined;
   const records = commit(connection, work);
-  // A worker that finds nothing to do must not write the whole database, once a second.
+  // An idle worker must not write the whole database to its file once a second.
   if (before !== undefined && stateOf(connection) !== before) await save(driver);
   return records;
 }
@@ -88,14 +88,14 @@ function commit(connection: SqliteConnection, work: SqlWork): SqlRecord[] {
   }
 }
 
-/** After some errors SQLite has rolled back by itself, and says so. */
+/** Fails if SQLite has already rolled back by itself, as it does after some errors. */
 function rollBack(connection: SqliteConnection): void {
   try {
     connection.run(statementOf('rollback'));
   } catch {}
 }
 
-/** Differs after every change of rows or of tables. */
+/** Changes with every change of rows or tables. */
 function stateOf({ run }: SqliteConnection): string {
   return JSON.stringify([
     run(statementOf('select total_changes()')),
@@ -107,6 +107,6 @@ function timedOut(obstacle: Obstacle, busyTimeoutMs: number): unknown {
   if (obstacle.kind === 'busy') return obstacle.error;
   return new OutboxError(
     'INVALID_TRANSACTION',
-    `the outbox waited ${busyTimeoutMs} ms for a transaction that is open on the data source's only connection: inside a transaction use enqueueWith, and await nothing else of the outbox there; if the transaction is just long, shorten it or raise busyTimeoutMs`,
+    `the outbox waited ${busyTimeoutMs} ms for a transaction that is open on the data source's only connection: inside a transaction, call only enqueueWith; if the transaction is long, shorten it or raise busyTimeoutMs`,
   );
 }

@@ -1,13 +1,13 @@
 import type { SqlRecord, SqlStatement } from '@postcommit/store-sql';
 
-/** A connection to SQLite that answers at once. */
+/** A synchronous connection to SQLite. */
 export interface SqliteConnection {
-  /** Fails when a transaction is open on this connection, or when another process writes; it never waits. */
+  /** Fails if a transaction is open on this connection or another process is writing. Never waits. */
   beginImmediate(): void;
   run(statement: SqlStatement): SqlRecord[];
 }
 
-/** What we call of a `Database` of sql.js. */
+/** The part of a sql.js `Database` that the store uses. */
 export interface SqljsDatabaseLike {
   prepare(text: string): {
     bind(values: unknown[]): boolean;
@@ -17,7 +17,7 @@ export interface SqljsDatabaseLike {
   };
 }
 
-/** What we call of a `Database` of better-sqlite3. */
+/** The part of a better-sqlite3 `Database` that the store uses. */
 export interface BetterSqlite3DatabaseLike {
   prepare(text: string): {
     readonly reader: boolean;
@@ -50,7 +50,7 @@ export function betterSqlite3Connection(database: BetterSqlite3DatabaseLike): Sq
   };
   return {
     run,
-    /** The driver's own wait for another process stops the whole event loop, so it is put off for this statement. */
+    /** The driver's busy timeout would block the event loop, so it is switched off for this statement. */
     beginImmediate: () => {
       const [record] = run(statementOf('pragma busy_timeout'));
       run(statementOf('pragma busy_timeout = 0'));

@@ -1,15 +1,15 @@
-/** What we call of TypeORM's driver for sql.js. */
+/** The part of TypeORM's sql.js driver that saves the database. */
 export interface SavingDriver {
   readonly options?: { readonly autoSave?: boolean };
   autoSave?(): Promise<void>;
 }
 
-/** Saves that run, by their driver: several executors may share one. */
+/** Saves in progress, by driver: several executors may share one. */
 const saves = new WeakMap<SavingDriver, Promise<void>>();
 
 /**
- * Writes the whole database, as TypeORM does after a commit of its own. Call it in the same breath as the commit: with
- * a transaction open it would do nothing.
+ * Writes the whole database, as TypeORM does after its own commits. Call it synchronously after the commit: while a
+ * transaction is open, it does nothing.
  */
 export function save(driver: SavingDriver): Promise<void> {
   const running = (driver.autoSave?.() ?? Promise.resolve()).finally(() => saves.delete(driver));
@@ -17,7 +17,7 @@ export function save(driver: SavingDriver): Promise<void> {
   return running;
 }
 
-/** Two saves at once would write into one file. Who waits for another one's does not care whether it went well. */
+/** Resolves when the save in progress ends, even if it fails: two at once would write to the same file. */
 export function runningSave(driver: SavingDriver): Promise<void> | undefined {
   return saves.get(driver)?.catch(() => {});
 }

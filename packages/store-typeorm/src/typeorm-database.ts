@@ -8,7 +8,7 @@ import {
   sqlite,
   type TableOptions,
 } from '@postcommit/store-sql';
-import type { DataSource, EntityManager, EntitySchema } from 'typeorm';
+import type { DataSource, EntitySchema } from 'typeorm';
 import { postgresEntities } from './outbox-entity.js';
 import { MYSQL_TYPES, portableEntities, SQLITE_TYPES } from './portable-entities.js';
 import { singleConnectionExecutor } from './single-connection-executor.js';
@@ -19,21 +19,23 @@ import {
   sqljsConnection,
 } from './sqlite-connection.js';
 import { typeormExecutor } from './typeorm-executor.js';
+import type { TypeormTransaction } from './typeorm-transaction.js';
 
 export interface TypeormDatabaseOptions extends TableOptions {
   /**
    * On SQLite: how long the outbox waits for the application's transaction, or for another process that writes.
-   * Default 5,000.
+   *
+   * @default 5000
    */
   readonly busyTimeoutMs?: number;
 }
 
-/** What a type of data source means to the outbox. */
+/** How the outbox works on a type of data source. */
 interface DatabaseKind {
   readonly dialect: SqlDialect;
   readonly hasSchemas: boolean;
   entities(options: TableOptions): EntitySchema[];
-  executor(dataSource: DataSource, options: TypeormDatabaseOptions): SqlExecutor<EntityManager>;
+  executor(dataSource: DataSource, options: TypeormDatabaseOptions): SqlExecutor<TypeormTransaction>;
 }
 
 const POSTGRES: DatabaseKind = {
@@ -72,7 +74,7 @@ const BETTER_SQLITE3: DatabaseKind = {
     ),
 };
 
-/** The only place that knows the types of data sources. */
+/** The supported types of data sources. */
 const KINDS = {
   postgres: POSTGRES,
   mysql: MYSQL,
@@ -81,28 +83,34 @@ const KINDS = {
   'better-sqlite3': BETTER_SQLITE3,
 } satisfies Record<string, DatabaseKind>;
 
-/** The types of data sources that the outbox works on. */
+/** A type of data source that the outbox supports. */
 export type OutboxDataSourceType = keyof typeof KINDS;
 
-/** How statements are run on a data source, and where its outbox is. For `SqlOutboxSchema` and its kin. */
+/** Returns how to run statements on a data source, and where its outbox is: for `SqlOutboxSchema`, `SqlJobLock` and the like. */
 export function typeormDatabase(
   dataSource: DataSource,
   options: TypeormDatabaseOptions = {},
-): SqlDatabase & { readonly executor: SqlExecutor<EntityManager> } {
+): SqlDatabase & { readonly executor: SqlExecutor<TypeormTransaction> } {
   assertDataSource(dataSource);
   const kind = kindOf(dataSource.options.type);
   return { executor: kind.executor(dataSource, options), table: placeOf(kind, dataSource, options) };
 }
 
-/** By its options: the application may have another copy of TypeORM. */
+/** Checks the options, not the class: the application may have another copy of TypeORM. */
 export function assertDataSource(dataSource: DataSource): void {
   const { options } = (dataSource ?? {}) as Partial<DataSource>;
   if (typeof options?.type === 'string') return;
-  const found = typeof dataSource === 'object' && dataSource ? 'something else' : typeof dataSource;
   throw new OutboxError(
     'INVALID_CONFIG',
-    `the TypeORM store needs a DataSource, got ${found}; pass dataSource: new DataSource({ … }), or a function that makes one`,
+    `the TypeORM store needs a DataSource, got ${kindOfValue(dataSource)}; pass new DataSource({ … }), or a function that creates one`,
   );
+}
+
+function kindOfValue(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const name = value.constructor?.name ?? 'Object';
+  return name === 'Object' ? 'a plain object' : name;
 }
 
 export function kindOf(type: string): DatabaseKind {
@@ -110,13 +118,13 @@ export function kindOf(type: string): DatabaseKind {
   const types = Object.keys(KINDS).map((each) => `'${each}'`);
   throw new OutboxError(
     'INVALID_CONFIG',
-    `the outbox works on a data source of type ${types.join(', ')}; got '${type}'`,
+    `the outbox supports data sources of type ${types.join(', ')}, got '${type}'`,
   );
 }
 
 /**
- * The entities of a data source live in its `schema`, but TypeORM leaves the search path alone, so our statements have
- * to name it.
+ * The entities of a data source are in its `schema`, but TypeORM does not set the search path, so statements have to name
+ * the schema.
  */
 function placeOf(
   { dialect, hasSchemas }: DatabaseKind,
@@ -126,7 +134,7 @@ function placeOf(
   if (schema !== undefined && !hasSchemas) {
     throw new OutboxError(
       'INVALID_CONFIG',
-      `a data source of type '${options.type}' has no schemas: leave out the option schema`,
+      `a data source of type '${options.type}' has no schemas: remove the option schema`,
     );
   }
   const usedSchema = schema ?? ('schema' in options ? options.schema : undefined);

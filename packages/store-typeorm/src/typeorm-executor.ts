@@ -6,14 +6,14 @@ import {
   type SqlRecord,
   type SqlWork,
 } from '@postcommit/store-sql';
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import { transactionOf } from './typeorm-transaction.js';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { type TypeormTransaction, transactionOf } from './typeorm-transaction.js';
 
-/** Runs work on a pool of connections, or on the connection of the caller's transaction. */
+/** Runs statements on the data source's pool, or on the connection of the caller's transaction. */
 export function typeormExecutor(
   dataSource: DataSource,
   { begin }: Pick<SqlDialect, 'begin'> = postgres,
-): SqlExecutor<EntityManager> {
+): SqlExecutor<TypeormTransaction> {
   return async (work, tx) => {
     if (tx) return runOn(transactionOf(tx), work);
     const queryRunner = dataSource.createQueryRunner();
@@ -27,7 +27,7 @@ export function typeormExecutor(
   };
 }
 
-/** Not `startTransaction`: that sends the isolation level in a round trip of its own. */
+/** Not `startTransaction`, which sends the isolation level in a separate round trip. */
 async function inTransaction(
   queryRunner: QueryRunner,
   begin: readonly string[],
@@ -44,13 +44,13 @@ async function inTransaction(
   }
 }
 
-/** A connection that can't even roll back is closed, not given to the next one. */
+/** Closes a connection that fails to roll back: the next caller would continue its transaction. */
 async function rollBack(queryRunner: QueryRunner): Promise<void> {
   try {
     await queryRunner.query('rollback');
   } catch {
     const connection = (await queryRunner.connect().catch(() => undefined)) as Closeable | undefined;
-    // The one of mysql2 only goes back to its pool by `end`; the one of pg has no `destroy`.
+    // In mysql2, `end` only returns the connection to its pool; in pg, there is no `destroy`.
     if (connection?.destroy) connection.destroy();
     else await connection?.end?.().catch(() => {});
   }
@@ -61,7 +61,7 @@ interface Closeable {
   end?(): Promise<void>;
 }
 
-/** The structured result: the plain one has another shape for UPDATE and DELETE than for SELECT. */
+/** Uses structured results: the plain ones have a different shape for UPDATE and DELETE than for SELECT. */
 export function runOn(queryRunner: QueryRunner, work: SqlWork): Promise<SqlRecord[]> {
   return runWork(
     work,

@@ -1,8 +1,8 @@
-import { assertKnownOptions, nameToken, type OptionNames } from '@postcommit/core';
+import { assertKnownOptions, nameToken, type OptionNames } from '@postcommit/core/internal';
 import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/store-sql';
-import type { DataSource, EntityManager } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { type TypeormDatabaseOptions, typeormDatabase } from './typeorm-database.js';
-import { transactionOf } from './typeorm-transaction.js';
+import { type TypeormTransaction, transactionOf } from './typeorm-transaction.js';
 
 export interface TypeormOutboxStoreOptions
   extends Omit<SqlOutboxStoreOptions, 'dialect'>,
@@ -14,10 +14,10 @@ export const TYPEORM_STORE_OPTION_NAMES: OptionNames<TypeormOutboxStoreOptions> 
 };
 
 /**
- * The outbox on a TypeORM data source. `enqueueWith` takes the entity manager of your transaction: the one that
- * `dataSource.transaction` hands you, or `queryRunner.manager` after `startTransaction`.
+ * Stores the outbox through a TypeORM data source. `enqueueWith` takes the entity manager of your transaction: the one
+ * that `dataSource.transaction` passes to its callback, or `queryRunner.manager` after `startTransaction`.
  */
-export class TypeormOutboxStore extends SqlOutboxStore<EntityManager> {
+export class TypeormOutboxStore extends SqlOutboxStore<TypeormTransaction> {
   static {
     nameToken(this, '@postcommit/store-typeorm/TypeormOutboxStore');
   }
@@ -25,10 +25,11 @@ export class TypeormOutboxStore extends SqlOutboxStore<EntityManager> {
   constructor(dataSource: DataSource, options: TypeormOutboxStoreOptions = {}) {
     assertKnownOptions('TypeormOutboxStore', options, TYPEORM_STORE_OPTION_NAMES);
     const { executor, table } = typeormDatabase(dataSource, options);
-    super(executor, { ...options, ...table });
+    const { busyTimeoutMs: _, ...shared } = options;
+    super(executor, { ...shared, ...table });
   }
 
-  protected assertTransaction(manager: EntityManager): void {
+  protected assertTransaction(manager: TypeormTransaction): void {
     transactionOf(manager);
   }
 }

@@ -1,14 +1,24 @@
 import { notATransaction } from '@postcommit/core';
 import type { EntityManager, QueryRunner } from 'typeorm';
 
-/** The connection that the entity manager's transaction runs on; throws when it would write outside of one. */
-export function transactionOf(handle: EntityManager): QueryRunner {
+/** The part of an `EntityManager` that the store uses, and enough of the rest to refuse other objects. */
+export interface TypeormTransaction extends Pick<EntityManager, 'sql' | 'queryRunner'> {
+  /** Only a data source, a query runner and a repository have this, and none of them is a transaction. */
+  readonly manager?: 'Pass the EntityManager of dataSource.transaction(async (manager) => …), or queryRunner.manager';
+}
+
+/**
+ * Returns the connection of the entity manager's transaction.
+ *
+ * @throws `INVALID_TRANSACTION` if the entity manager would write outside a transaction.
+ */
+export function transactionOf(handle: TypeormTransaction): QueryRunner {
   const { queryRunner } = handle;
   if (typeof queryRunner?.query !== 'function')
     throw notATransaction(`expected the EntityManager of a transaction, got ${nameOf(handle)}`);
   if (queryRunner.isReleased)
     throw notATransaction(
-      'the EntityManager has no connection any more: its transaction ended, or the connection was lost',
+      'the EntityManager no longer has a connection: its transaction has ended, or the connection was lost',
     );
   if (!queryRunner.isTransactionActive) throw notATransaction('the EntityManager is not in a transaction');
   return queryRunner;
@@ -16,5 +26,5 @@ export function transactionOf(handle: EntityManager): QueryRunner {
 
 function nameOf(handle: object): string {
   const name = handle.constructor?.name ?? typeof handle;
-  return name === 'EntityManager' ? 'one that belongs to none, such as dataSource.manager' : name;
+  return name === 'EntityManager' ? 'one without a transaction, such as dataSource.manager' : name;
 }

@@ -1,5 +1,5 @@
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { describeOutboxStore } from '@postcommit/store-testkit';
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { useMysql } from '../../store-sql/test/mysql-fixture.js';
 import { storeHarness } from '../../store-sql/test/sql-fixture.js';
 import { typeormStores, useDataSource } from './typeorm-stores.js';

@@ -1,6 +1,6 @@
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import type { SqlRecord, SqlWork } from '@postcommit/store-sql';
 import { typeormDatabase } from '@postcommit/store-typeorm';
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { useMysql } from '../../store-sql/test/mysql-fixture.js';
@@ -30,7 +30,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
   }
 
   describe('the executor of a data source', () => {
-    it('gives the records of a select, and none of what has none', async () => {
+    it('returns the records of a select, and none for other statements', async () => {
       expect(await run('insert into numbers values (1)')).toEqual([]);
       expect(await run('select n from numbers')).toEqual([{ n: 1 }]);
       expect(await run('update numbers set n = 2')).toEqual([]);
@@ -49,14 +49,14 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(inherited[0]).toMatchObject({ Value: 'REPEATABLE-READ' });
     });
 
-    it('undoes all of several statements when one fails, and the connection can be used again', async () => {
+    it('rolls back all of several statements if one fails, and the connection can be used again', async () => {
       await expect(run('insert into numbers values (1)', 'select nonsense')).rejects.toMatchObject({
         code: 'ER_BAD_FIELD_ERROR',
       });
       expect(await run('select n from numbers')).toEqual([]);
     });
 
-    it('a connection that can not roll back is not used again, and the error is the first one', async () => {
+    it('a connection that can’t roll back is not used again, and the first error is thrown', async () => {
       const error = await run('insert into numbers values (1)', 'kill connection_id()').catch(
         (caught: Error) => caught,
       );

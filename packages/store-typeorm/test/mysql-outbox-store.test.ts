@@ -1,8 +1,9 @@
+import { describeOnMysql } from '@internal/test-database/mysql-test-database';
 import { OutboxDispatcher, type OutboxEntry, TransientError } from '@postcommit/core';
 import { TypeormOutboxStore } from '@postcommit/store-typeorm';
-import { describeOnMysql } from '@postcommit/tooling/mysql-test-database';
 import { DataSource } from 'typeorm';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { expectToGoOnBesideLock } from '../../store-sql/test/keyed-lock-scenario.js';
 import { useMysql } from '../../store-sql/test/mysql-fixture.js';
 import { useDataSource } from './typeorm-stores.js';
 
@@ -15,7 +16,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
 
   const newStore = (): TypeormOutboxStore => new TypeormOutboxStore(source.dataSource);
 
-  describe('texts that other collations take for the same', () => {
+  describe('texts that other collations treat as equal', () => {
     const ALIKE = ['a', 'A', 'a ', 'á', 'ａ'];
 
     it("as an id, 'A' is not 'a'", async () => {
@@ -32,7 +33,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       await expect(store.enqueue(entries)).rejects.toMatchObject({ code: 'DUPLICATE_ID' });
     });
 
-    it("as an id, 'a ' finds nothing where 'a' is", async () => {
+    it("as an id, 'a ' does not match 'a'", async () => {
       const store = newStore();
       await store.enqueue({ id: 'a', topic: 't', payload: 1 });
       expect(await store.peek({ id: 'a ' }, 10)).toEqual([]);
@@ -53,7 +54,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
       expect(await newStore().fetchPending(10), 'its own head is in flight').toEqual([]);
     });
 
-    it('as topics and keys of a filter, each finds only its own', async () => {
+    it('as topics and keys of a filter, each matches only itself', async () => {
       const store = newStore();
       await store.enqueue(ALIKE.map((text) => ({ topic: `${text}.`, payload: text, key: text })));
       for (const text of ALIKE) {
@@ -94,7 +95,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
     });
   });
 
-  it('a missing table says what creates it, by every method', async () => {
+  it('a missing table is reported with the command that creates it, by every method', async () => {
     const store = new TypeormOutboxStore(source.dataSource, { table: 'nowhere' });
     const refusal = { code: 'SCHEMA_OUTDATED', message: expect.stringMatching(/`nowhere`.*outbox:migrate/) };
     await expect(store.enqueue({ topic: 't', payload: 1 })).rejects.toMatchObject(refusal);
@@ -103,7 +104,7 @@ describeOnMysql('on MariaDB or MySQL', () => {
     await expect(store.count()).rejects.toMatchObject(refusal);
   });
 
-  it('four dispatchers and four producers at once: no deadlock, nothing lost, every key in order', async () => {
+  it('four concurrent dispatchers and producers: no deadlock, nothing lost, every key in order', async () => {
     const published: string[] = [];
     const perKey = new Map<string, number>();
     let failures = 0;
@@ -154,4 +155,14 @@ describeOnMysql('on MariaDB or MySQL', () => {
     expect(published).toHaveLength(MESSAGES);
     expect(await newStore().count()).toMatchObject({ pending: 0, dispatched: MESSAGES, dead: 0 });
   }, 120_000);
+
+  it('rows without a key go on while another session holds the lock row of keyed claims', async () => {
+    const other = await fixture.connect();
+    onTestFinished(() => other.end());
+    await other.begin();
+    await expectToGoOnBesideLock((clock) => new TypeormOutboxStore(source.dataSource, { clock }), {
+      hold: () => other.sql('select name from outbox_locks for update'),
+      release: () => other.rollback(),
+    });
+  });
 });

@@ -38,7 +38,7 @@ describe.each([
     return upQueries.map(({ query }) => query);
   }
 
-  it('describe what ensure makes: there is nothing left to synchronize, however often', async () => {
+  it('describe what ensure creates: there is nothing left to synchronize, however often', async () => {
     const { dataSource, schema } = await connect();
     await schema.ensure();
     expect(await pendingChanges(dataSource)).toEqual([]);
@@ -47,7 +47,7 @@ describe.each([
     expect(await schema.check()).toEqual([]);
   });
 
-  it('make a working table by synchronize alone; ensure then only tunes it', async () => {
+  it('create a working table by synchronize alone; ensure then only tunes it', async () => {
     const { dataSource, schema } = await connect(true);
     expect((await schema.check()).filter(({ level }) => level === 'required')).toEqual([]);
     const store = new TypeormOutboxStore(dataSource, options);
@@ -65,7 +65,7 @@ describe.each([
     expect((await store.count()).pending).toBe(2);
   });
 
-  it('give the same tables as ensure, name for name', async () => {
+  it('create the same tables as ensure, name for name', async () => {
     await connect(true);
     const synchronized = await catalog();
     await fixture.query('drop schema public cascade');
@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-it('the entity reads rows by repository', async () => {
+it('the entity reads rows through a repository', async () => {
   const dataSource = await new DataSource({
     type: 'postgres',
     url: fixture.url,

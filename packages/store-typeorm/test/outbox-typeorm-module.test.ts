@@ -109,14 +109,14 @@ describe('OutboxTypeormModule', () => {
     await dataSource.destroy();
   });
 
-  it('does not mind a data source that was closed before it', async () => {
+  it('accepts a data source that was closed before it', async () => {
     const { get, start, stop } = bound(compose({ dataSource: createDataSource }));
     await start();
     await get(DataSource).destroy();
     await stop();
   });
 
-  it('binds the store, its schema, locks and processed messages, under names of one’s own', async () => {
+  it('binds the store, its schema, locks and processed messages, under custom names', async () => {
     const { get, start } = bound(
       compose({ dataSource: createDataSource, table: 'messages', claimTimeoutMs: 1_000 }),
     );

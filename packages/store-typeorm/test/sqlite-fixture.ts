@@ -55,9 +55,9 @@ const ONE_CONNECTION =
 export const sqliteHarness: StoreHarness<EntityManager> = {
   open: openOutbox,
   skip: [
-    'what was enqueued in a transaction is seen after its commit, not before',
-    'two transactions do not see each other, and each decides for itself',
-    'a head whose transaction commits late is not claimed beside a younger row in flight',
+    'entries enqueued in a transaction become visible when it commits',
+    'two transactions do not see each other’s entries, and end independently',
+    'a row whose transaction commits late is not claimed while a later row of its key is in flight',
   ].map((name) => ({ name, reason: ONE_CONNECTION })),
 };
 

@@ -9,7 +9,6 @@ import {
   ProcessedMessages,
 } from '@postcommit/core';
 import {
-  type OutboxRecord,
   OutboxTypeormModule,
   type OutboxTypeormModuleOptions,
   outboxEntitiesFor,
@@ -18,6 +17,7 @@ import {
 import pg from 'pg';
 import { DataSource, type EntityManager, type EntitySchema, LessThan } from 'typeorm';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { OutboxRecord } from '../src/outbox-entity.js';
 import { Order, OrderEntity } from './order.js';
 import { useSqlite } from './sqlite-fixture.js';
 
@@ -49,14 +49,14 @@ async function prepared(composed: OutboxApp): Promise<DataSource> {
 }
 
 describe('OutboxTypeormModule on SQLite', () => {
-  it('refuses a client that would listen: nothing can be heard there', () => {
+  it('rejects a listenClient: SQLite has no notifications', () => {
     const composed = compose({ listenClient: () => new pg.Client() });
     expect(() => composed.get(OutboxWakeup)).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringContaining('listenClient') }),
     );
   });
 
-  it('a worker publishes what was committed, and nothing of what was rolled back', async () => {
+  it('a worker publishes what was committed, and nothing that was rolled back', async () => {
     const published: string[] = [];
     let tell: () => void = () => {};
     const second = new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ describe('OutboxTypeormModule on SQLite', () => {
     await dataSource.destroy();
   });
 
-  it('a function that makes another type of data source is told which type to name', () => {
+  it('a function that creates another type of data source is rejected with the type to pass', () => {
     const composed = compose({ type: 'postgres', dataSource: () => new DataSource({ type: 'sqljs' }) });
     expect(() => composed.get(OutboxStore)).toThrow(
       expect.objectContaining({
@@ -159,7 +159,7 @@ describe('the entities on SQLite', () => {
     expect(await repository.countBy({ availableAt: LessThan(new Date(Date.now() + 1)) })).toBe(1);
   });
 
-  it('leave the tables to ensure: synchronize neither makes nor changes them', async () => {
+  it('leave the tables to ensure: synchronize neither creates nor changes them', async () => {
     const entities = outboxEntitiesFor({ type: 'sqljs' });
     const empty = await new DataSource({ type: 'sqljs', entities, synchronize: true }).initialize();
     expect(await empty.query('select name from sqlite_master')).toEqual([]);

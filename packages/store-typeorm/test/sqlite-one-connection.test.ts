@@ -15,7 +15,7 @@ beforeEach(async () => {
 const entry = (id: string) => ({ id, topic: 'order.paid', payload: { id } });
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
-/** All that can go on without a timer has gone on. */
+/** Resolves when everything that needs no timer has proceeded. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('while the application’s transaction is open', () => {
@@ -38,7 +38,7 @@ describe('while the application’s transaction is open', () => {
     expect(await fetching).toEqual([]);
   });
 
-  it('a count does not see what is not committed', async () => {
+  it('a count does not include uncommitted rows', async () => {
     const tx = await beginOn(dataSource);
     await store.enqueueWith(tx.handle, entry('m1'));
     const counting = store.count();
@@ -47,7 +47,7 @@ describe('while the application’s transaction is open', () => {
     expect((await counting).total).toBe(0);
   });
 
-  it('what is enqueued beside it is not rolled back with it', async () => {
+  it('an enqueue beside it is not rolled back with it', async () => {
     const tx = await beginOn(dataSource);
     const enqueuing = store.enqueue(entry('beside'));
     await turn();
@@ -56,7 +56,7 @@ describe('while the application’s transaction is open', () => {
     expect(idsOf(await store.peek({}, 10))).toEqual(['beside']);
   });
 
-  it('so it is when TypeORM does not know of the transaction', async () => {
+  it('a claim waits even if TypeORM does not know of the transaction', async () => {
     await dataSource.query('begin');
     const enqueuing = store.enqueue(entry('beside'));
     await turn();
@@ -73,13 +73,13 @@ describe('while the application’s transaction is open', () => {
     },
   };
   it.each(Object.entries(transactions))(
-    'work that waits too long for %s names the way out',
+    'a statement that waits too long for %s fails with what to do',
     async (_name, begin) => {
       const impatient = new TypeormOutboxStore(dataSource, { busyTimeoutMs: 0 });
       const rollback = await begin();
       await expect(impatient.enqueue(entry('never'))).rejects.toMatchObject({
         code: 'INVALID_TRANSACTION',
-        message: expect.stringMatching(/use enqueueWith.*busyTimeoutMs/),
+        message: expect.stringMatching(/call only enqueueWith.*busyTimeoutMs/),
       });
       await rollback();
       expect((await store.count()).total).toBe(0);

@@ -37,7 +37,7 @@ describe('enqueueWith', () => {
     expect((await store.count()).total).toBe(0);
   });
 
-  it('refuses a manager that is in no transaction', async () => {
+  it('rejects a manager outside a transaction', async () => {
     for (const handle of [dataSource.manager, dataSource.createQueryRunner().manager]) {
       await expect(store.enqueueWith(handle, paid)).rejects.toMatchObject({ code: 'INVALID_TRANSACTION' });
     }
@@ -46,7 +46,7 @@ describe('enqueueWith', () => {
 });
 
 describe('errors', () => {
-  it('an id that is taken is named', async () => {
+  it('a duplicate id is named', async () => {
     await store.enqueue(paid);
     const expected = { code: 'DUPLICATE_ID', message: expect.stringContaining("'message-1'") };
     await expect(store.enqueue([{ ...paid, id: 'message-0' }, paid])).rejects.toMatchObject(expected);
@@ -64,7 +64,7 @@ describe('errors', () => {
     );
   });
 
-  it('a missing column does too', async () => {
+  it('so does a missing column', async () => {
     await dataSource.query('alter table outbox drop column backoff');
     await expect(store.enqueue(paid)).rejects.toMatchObject({
       code: 'SCHEMA_OUTDATED',
@@ -72,7 +72,7 @@ describe('errors', () => {
     });
   });
 
-  it('an error of the database arrives as the driver gives it, and undoes the work', async () => {
+  it('an error of the database is the driver’s own, and rolls back the work', async () => {
     await store.enqueue([paid, { ...paid, id: 'message-2' }]);
     await dataSource.query(`
       create trigger fail before update on outbox when new.id = 'message-2'
@@ -85,7 +85,7 @@ describe('errors', () => {
     ]);
   });
 
-  it('a data source that is not open says so', async () => {
+  it('a data source that is not initialized is reported', async () => {
     await dataSource.destroy();
     await expect(store.fetchPending(10)).rejects.toThrow(/connection is not yet established/);
   });

@@ -40,7 +40,7 @@ async function openSaving(): Promise<{
 }
 
 describe('autoSave', () => {
-  it('what enqueue has answered is saved', async () => {
+  it('an enqueue is saved when it resolves', async () => {
     const { dataSource, saves } = await openSaving();
     await new TypeormOutboxStore(dataSource).enqueue(paid);
     expect(await idsIn(saves.at(-1) ?? new Uint8Array())).toEqual(['message-1']);
@@ -51,7 +51,7 @@ describe('autoSave', () => {
     expect(await idsIn(saves.at(-1) ?? new Uint8Array())).toEqual([]);
   });
 
-  it('what changes nothing is not saved', async () => {
+  it('a call that changes nothing is not saved', async () => {
     const { dataSource, saves } = await openSaving();
     const store = new TypeormOutboxStore(dataSource);
     const before = saves.length;
@@ -61,7 +61,7 @@ describe('autoSave', () => {
     expect(saves).toHaveLength(before);
   });
 
-  it('saves never run side by side: they may write into one file', async () => {
+  it('saves never run concurrently: they may write to the same file', async () => {
     const { dataSource, saves, greatest } = await openSaving();
     const stores = Array.from({ length: 5 }, () => new TypeormOutboxStore(dataSource));
     await Promise.all(stores.map((store, index) => store.enqueue({ ...paid, id: `m${index}` })));
@@ -69,7 +69,7 @@ describe('autoSave', () => {
     expect(await idsIn(saves.at(-1) ?? new Uint8Array())).toEqual(['m0', 'm1', 'm2', 'm3', 'm4']);
   });
 
-  it('work that meets the beginning of a transaction waits: its save would be left out', async () => {
+  it('a statement at the beginning of a transaction waits, because its save would be skipped', async () => {
     const { dataSource, saves } = await openSaving();
     const queryRunner = dataSource.createQueryRunner();
     const starting = queryRunner.startTransaction();
@@ -80,7 +80,7 @@ describe('autoSave', () => {
     expect(await idsIn(saves.at(-1) ?? new Uint8Array())).toEqual(['message-1']);
   });
 
-  it('a save that fails is told to who waits for it, and to nobody else', async () => {
+  it('a failing save is reported to the call that waits for it, and to no other', async () => {
     let isBroken = false;
     const dataSource = await open({
       autoSave: true,
@@ -96,7 +96,7 @@ describe('autoSave', () => {
     expect((await beside).total).toBe(1);
   });
 
-  it('to a file, which the next start reads', async () => {
+  it('writes a file, which the next start reads', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'postcommit-sqlite-'));
     try {
       const location = join(folder, 'app.db');

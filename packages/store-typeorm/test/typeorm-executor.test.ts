@@ -48,18 +48,18 @@ describe('typeormExecutor', () => {
     ['delete', 'delete from numbers returning n'],
     ['with', 'with gone as (delete from numbers returning n) select n from gone'],
     ['with … update', 'with one as (select 1) update numbers set n = 1 from one returning n'],
-  ])('gives the records of %s in one shape', async (_name, text) => {
+  ])('returns the records of %s in one shape', async (_name, text) => {
     await fixture.query('insert into numbers values (0)');
     expect(await run(text)).toEqual([{ n: expect.any(Number) }]);
   });
 
-  it('gives no records where there are none', async () => {
+  it('returns no records if there are none', async () => {
     expect(await run('delete from numbers')).toEqual([]);
     expect(await run('create table if not exists numbers (n int)')).toEqual([]);
     expect(await typeormExecutor(dataSource)(noSteps)).toEqual([]);
   });
 
-  it('runs several statements in one READ COMMITTED transaction and gives the records of the last', async () => {
+  it('runs several statements in one READ COMMITTED transaction and returns the records of the last', async () => {
     const records = await run(
       'insert into numbers values (1)',
       "select current_setting('transaction_isolation') as level, count(*)::int as rows from numbers",
@@ -68,19 +68,19 @@ describe('typeormExecutor', () => {
     expect(await fixture.query('select n from numbers')).toEqual([{ n: 1 }]);
   });
 
-  it('undoes all of several statements when one fails, and the connection can be used again', async () => {
+  it('rolls back all of several statements if one fails, and the connection can be used again', async () => {
     await expect(run('insert into numbers values (1)', 'select 1 / 0')).rejects.toMatchObject({
       code: '22012',
     });
     expect(await run('select n from numbers')).toEqual([]);
   });
 
-  it('a connection that can not roll back is not used again', async () => {
+  it('a connection that can’t roll back is not used again', async () => {
     await expect(run('select 1', 'select pg_terminate_backend(pg_backend_pid())')).rejects.toThrow();
     expect(await run('select 1 as n')).toEqual([{ n: 1 }]);
   });
 
-  it('a connection that can not roll back is closed', async () => {
+  it('a connection that can’t roll back is closed', async () => {
     const ended = { count: 0 };
     const broken = {
       createQueryRunner: () => ({

@@ -1,6 +1,7 @@
 import { TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { DataSource, type EntityManager, QueryFailedError } from 'typeorm';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expectToGoOnBesideLock, HOLD_ON_POSTGRES } from '../../store-sql/test/keyed-lock-scenario.js';
 import { ensureSchema, usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { Order, OrderEntity } from './order.js';
 import { useDataSource } from './typeorm-stores.js';
@@ -49,7 +50,7 @@ describe('enqueueWith', () => {
     expect((await store.count()).total).toBe(0);
   });
 
-  it('undoes a nested transaction alone', async () => {
+  it('rolls back a nested transaction only', async () => {
     const store = createStore();
     await source.dataSource.transaction(async (em) => {
       await store.enqueueWith(em, paid);
@@ -78,7 +79,7 @@ describe('a handle that is not a transaction', () => {
     nothing: { make: () => undefined, says: /undefined/ },
   };
 
-  it.each(Object.entries(handles))('%s is refused and stores nothing', async (_name, { make, says }) => {
+  it.each(Object.entries(handles))('%s is rejected and stores nothing', async (_name, { make, says }) => {
     const store = createStore();
     const refused = store.enqueueWith(make() as EntityManager, paid);
     await expect(refused).rejects.toMatchObject({
@@ -88,14 +89,32 @@ describe('a handle that is not a transaction', () => {
     expect((await store.count()).total).toBe(0);
   });
 
-  it('a manager whose transaction has ended is refused', async () => {
+  const noConnection = {
+    code: 'INVALID_TRANSACTION',
+    message: expect.stringContaining('no longer has a connection'),
+  };
+
+  it('a manager whose transaction has ended is rejected', async () => {
     const store = createStore();
     const kept = await source.dataSource.transaction(async (em) => em);
-    await expect(store.enqueueWith(kept, paid)).rejects.toMatchObject({ code: 'INVALID_TRANSACTION' });
+    await expect(store.enqueueWith(kept, paid)).rejects.toMatchObject(noConnection);
     expect((await store.count()).total).toBe(0);
   });
 
-  it('a data source, a query runner and a pg client are refused by type', () => {
+  it('a manager whose connection was lost is rejected', async () => {
+    const store = createStore();
+    const lost = source.dataSource.transaction(async (em) => {
+      const [{ pid }] = await em.query('select pg_backend_pid() as pid');
+      const released = vi.waitUntil(() => em.queryRunner?.isReleased);
+      await fixture.query(`select pg_terminate_backend(${pid})`);
+      await released;
+      await store.enqueueWith(em, paid);
+    });
+    await expect(lost).rejects.toMatchObject(noConnection);
+    expect((await store.count()).total).toBe(0);
+  });
+
+  it('a data source, a query runner and a pg client do not compile', () => {
     const store = createStore();
     const uncalled = async (): Promise<void> => {
       // @ts-expect-error a data source writes outside of any transaction
@@ -120,7 +139,7 @@ describe('errors', () => {
     );
   });
 
-  it('an id that is taken is named, with the error of the driver as cause', async () => {
+  it('a duplicate id is named, with the error of the driver as cause', async () => {
     const store = createStore();
     await store.enqueue(paid);
     const twice = store.enqueue([{ ...paid, id: 'message-0' }, paid]);
@@ -131,7 +150,7 @@ describe('errors', () => {
     });
   });
 
-  it.each(['40001', '40P01', '57014'])('SQLSTATE %s arrives as TypeORM gives it', async (state) => {
+  it.each(['40001', '40P01', '57014'])('SQLSTATE %s is TypeORM’s own error', async (state) => {
     await fixture.query(`
       create or replace function fail() returns trigger language plpgsql
       as $$ begin raise exception 'forced' using errcode = '${state}'; end $$`);
@@ -164,4 +183,13 @@ it('the tables are in the schema of the data source, as its entities are', async
   expect(await fixture.query('select id from tenant.outbox')).toEqual([{ id: 'message-1' }]);
   expect((await createStore().count()).total).toBe(0);
   await dataSource.destroy();
+});
+
+it('rows without a key go on while another session holds the lock of keyed claims', async () => {
+  const other = await fixture.pool.connect();
+  onTestFinished(() => other.release(true));
+  await expectToGoOnBesideLock((clock) => new TypeormOutboxStore(source.dataSource, { clock }), {
+    hold: () => other.query(HOLD_ON_POSTGRES),
+    release: () => other.query('rollback'),
+  });
 });

@@ -22,6 +22,7 @@ export const OUTBOX_ATTRIBUTES = {
   dead: 'outbox.dead',
   deadReason: 'outbox.dead_reason',
   fenced: 'outbox.fenced',
+  unavailableDestination: 'outbox.destination',
   rowId: 'outbox.row_id',
   attempts: 'outbox.attempts',
   system: 'messaging.system',
@@ -61,6 +62,11 @@ export const OUTBOX_METRICS = {
     name: 'outbox.fenced',
     unit: '{row}',
     description: 'Outcomes not recorded, because the claim was lost before.',
+  },
+  unavailable: {
+    name: 'outbox.destination.unavailable',
+    unit: '{destination}',
+    description: 'Whether a destination is away, so that nothing is sent to it: 1, or 0 after it is back.',
   },
   publishDuration: {
     name: 'messaging.client.operation.duration',

@@ -6,6 +6,7 @@ import {
   type ObservableGauge,
 } from '@opentelemetry/api';
 import type { Lifecycle, OutboxBacklog, OutboxStore } from '@postcommit/core';
+import { BoundedWaits } from '@postcommit/core/internal';
 import { OUTBOX_METRICS } from './attributes.js';
 import { failureOf } from './failure.js';
 import { optionsOf } from './metrics.js';
@@ -32,7 +33,7 @@ export class BacklogGauges implements Lifecycle {
   readonly #store: OutboxStore | undefined;
   readonly #options: ResolvedTelemetryOptions;
   readonly #sources: TelemetrySources;
-  readonly #waiting = new Set<(error: Error) => void>();
+  readonly #waits: BoundedWaits;
   #reading: Promise<OutboxBacklog> | undefined;
   #unregister: (() => void) | undefined;
 
@@ -45,6 +46,10 @@ export class BacklogGauges implements Lifecycle {
     this.#store = store;
     this.#options = resolveTelemetryOptions(options);
     this.#sources = new TelemetrySources(this.#options);
+    this.#waits = new BoundedWaits(
+      this.#options.clock,
+      (_, limitMs) => new Error(`no answer in ${limitMs} ms`),
+    );
   }
 
   start(): void {
@@ -64,15 +69,15 @@ export class BacklogGauges implements Lifecycle {
   stop(): void {
     this.#unregister?.();
     this.#unregister = undefined;
-    for (const giveUp of this.#waiting) giveUp(new Error('the application has stopped'));
+    this.#waits.giveUp(new Error('the application has stopped'));
   }
 
   #callback(store: OutboxStore, instruments: BacklogInstruments): BatchObservableCallback {
     const { pending, oldestPendingAge, failures } = instruments;
-    const { attributes } = this.#options;
+    const { attributes, backlogTimeoutMs } = this.#options;
     return async (result) => {
       try {
-        const backlog = await this.#bounded(this.#read(store));
+        const backlog = await this.#waits.within(backlogTimeoutMs, 'backlog', this.#read(store));
         result.observe(pending, backlog.pending, attributes);
         result.observe(oldestPendingAge, backlog.oldestPendingAgeMs / 1_000, attributes);
       } catch (error) {
@@ -89,23 +94,6 @@ export class BacklogGauges implements Lifecycle {
       this.#reading = undefined;
     });
     return this.#reading;
-  }
-
-  async #bounded<T>(work: Promise<T>): Promise<T> {
-    const { clock, backlogTimeoutMs } = this.#options;
-    let giveUp = (_: Error): void => {};
-    const givenUp = new Promise<never>((_, reject) => {
-      giveUp = reject;
-    });
-    const timeUp = new Error(`no answer in ${backlogTimeoutMs} ms`);
-    const cancel = clock.schedule(backlogTimeoutMs, () => giveUp(timeUp));
-    this.#waiting.add(giveUp);
-    try {
-      return await Promise.race([work, givenUp]);
-    } finally {
-      cancel();
-      this.#waiting.delete(giveUp);
-    }
   }
 }
 

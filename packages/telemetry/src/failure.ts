@@ -1,5 +1,5 @@
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
-import { errorText } from '@postcommit/core';
+import { errorText } from '@postcommit/core/internal';
 import { OUTBOX_ATTRIBUTES } from './attributes.js';
 
 /** What telemetry records of an error: no stack, cause or other field, because any of them may contain a payload. */

@@ -1,5 +1,6 @@
 import type { Attributes, Counter, Histogram, Meter, MetricOptions } from '@opentelemetry/api';
-import type { DeadReason, DispatchSummary, OutboxCounter } from '@postcommit/core';
+import type { DeadReason, DispatchSummary } from '@postcommit/core';
+import type { OutboxCounter } from '@postcommit/core/internal';
 import { MESSAGING_SYSTEM, type MetricDefinition, OUTBOX_ATTRIBUTES, OUTBOX_METRICS } from './attributes.js';
 
 /** The reasons for which a dispatcher gives up a row. */

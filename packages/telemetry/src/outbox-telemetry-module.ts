@@ -9,6 +9,7 @@ import {
   optional,
 } from '@postcommit/core';
 import { BacklogGauges } from './backlog-gauges.js';
+import { OutageGauge } from './outage-gauge.js';
 import { StartupSpan } from './startup-span.js';
 import { TelemetryInterceptor } from './telemetry-interceptor.js';
 import { resolveTelemetryOptions, type TelemetryOptions } from './telemetry-options.js';
@@ -40,6 +41,7 @@ function telemetryModule(options: TelemetryOptions): Module {
       ),
       { to: Lifecycles, useExisting: StartupSpan },
       contributeFactory(Lifecycles, [optional(OutboxStore)], (store) => new BacklogGauges(store, options)),
+      contributeFactory(Lifecycles, [optional(DispatchEvents)], (events) => new OutageGauge(events, options)),
     ],
   };
 }

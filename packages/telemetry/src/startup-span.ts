@@ -1,5 +1,6 @@
 import { type Span, trace } from '@opentelemetry/api';
-import { type Lifecycle, nameToken } from '@postcommit/core';
+import type { Lifecycle } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 
 /**
  * The span in which the application was started, if any. Background work such as the worker's loop or a schedule still

@@ -2,14 +2,12 @@ import { context, type Tracer, trace } from '@opentelemetry/api';
 import type {
   DispatchEvents,
   DispatchSummary,
-  OutboxCounter,
   OutboxEntry,
   OutboxInterceptor,
   OutboxRow,
   PublishContext,
-  PublishLayer,
-  PublishStep,
 } from '@postcommit/core';
+import type { OutboxCounter, PublishLayer, PublishStep } from '@postcommit/core/internal';
 import { AbortWatch } from './abort-watch.js';
 import type { OutboxInstruments } from './metrics.js';
 import { PublishAttempt } from './publish-attempt.js';

@@ -1,5 +1,12 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api';
-import { assertKnownOptions, type Clock, type OptionNames, OutboxError, systemClock } from '@postcommit/core';
+import { type Clock, OutboxError } from '@postcommit/core';
+import {
+  assertKnownOptions,
+  assertTimerDelay,
+  assertWholeNumber,
+  type OptionNames,
+  systemClock,
+} from '@postcommit/core/internal';
 
 /** The clock of the process, plus the wall-clock time to compute the lag. */
 export interface TelemetryClock extends Clock {
@@ -76,19 +83,17 @@ export function resolveTelemetryOptions(options: TelemetryOptions): ResolvedTele
     meterProvider: options.meterProvider,
     clock: options.clock ?? { ...systemClock, now: Date.now },
   };
-  const problem = problemOf(resolved);
-  if (problem) throw new OutboxError('INVALID_CONFIG', problem);
+  assertTelemetryOptions(resolved);
   return resolved;
 }
 
-function problemOf(options: ResolvedTelemetryOptions): string | undefined {
+function assertTelemetryOptions(options: ResolvedTelemetryOptions): void {
   const { publishParent, backlogAtMost, backlogTimeoutMs } = options;
   if (publishParent !== 'link' && publishParent !== 'parent')
-    return `publishParent must be 'link' or 'parent', got '${String(publishParent)}'`;
-  if (!(Number.isInteger(backlogAtMost) && backlogAtMost >= 1))
-    return `backlogAtMost must be a whole number from 1, got ${String(backlogAtMost)}`;
-  // A timer with a longer delay fires at once.
-  if (!(backlogTimeoutMs >= 1 && backlogTimeoutMs < 2 ** 31))
-    return `backlogTimeoutMs must be at least 1 and below 2^31, got ${String(backlogTimeoutMs)}`;
-  return undefined;
+    throw new OutboxError(
+      'INVALID_CONFIG',
+      `publishParent must be 'link' or 'parent', got '${String(publishParent)}'`,
+    );
+  assertWholeNumber('backlogAtMost', backlogAtMost);
+  assertTimerDelay('backlogTimeoutMs', backlogTimeoutMs);
 }

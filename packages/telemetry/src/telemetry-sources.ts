@@ -8,7 +8,7 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api';
-import type { OutboxCounter } from '@postcommit/core';
+import type { OutboxCounter } from '@postcommit/core/internal';
 import { TELEMETRY_SCOPE } from './attributes.js';
 import { OutboxInstruments } from './metrics.js';
 import type { ResolvedTelemetryOptions } from './telemetry-options.js';

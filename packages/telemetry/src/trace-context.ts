@@ -8,7 +8,8 @@ import {
   type TextMapGetter,
   trace,
 } from '@opentelemetry/api';
-import type { OutboxEntry, OutboxHeaders } from '@postcommit/core';
+import type { OutboxEntry } from '@postcommit/core';
+import type { OutboxHeaders } from '@postcommit/core/internal';
 
 /** The context stored with a row when it was enqueued. */
 export interface StoredContext {

@@ -40,7 +40,7 @@ function answerByHand({ store }: TestOutbox): { asked: number; answer(backlog: O
 }
 
 describe('the backlog', () => {
-  test('is what the table says at the time of collection', async () => {
+  test('is what the table has at the time of collection', async () => {
     const { app, store, clock, dispatcher } = composeOutbox(published);
     await app.start();
     expect(await gauges()).toEqual([0, 0]);
@@ -52,7 +52,7 @@ describe('the backlog', () => {
     await app.stop();
   });
 
-  test('is asked for between start and stop only', async () => {
+  test('is read only between start and stop', async () => {
     const { app, store } = composeOutbox(published);
     let asked = 0;
     store.backlog = async () => {
@@ -74,7 +74,7 @@ describe('the backlog', () => {
     expect(askedPerStep).toEqual([0, 1, 1, 2, 2]);
   });
 
-  test('is counted up to a bound', async () => {
+  test('is counted up to a limit', async () => {
     const { app, store } = composeOutbox(published, {}, { backlogAtMost: 2 });
     await app.start();
     await store.enqueue([entry, entry, entry]);
@@ -90,7 +90,7 @@ describe('the backlog', () => {
         throw new Error('no route to postgres://app:hunter2@db');
       },
     ],
-  ])('is counted as unread when the store %s, and everything else is exported', async (_, backlog) => {
+  ])('is counted as unread if the store %s, and everything else is exported', async (_, backlog) => {
     const { app, store, dispatcher } = composeOutbox(published);
     await app.start();
     await store.enqueue(entry);
@@ -104,7 +104,7 @@ describe('the backlog', () => {
     await app.stop();
   });
 
-  test('is unread when the store does not answer in time, which is asked once, not once more for each collection', async () => {
+  test('is unread if the store does not answer in time, and is not queried again for each collection', async () => {
     const outbox = composeOutbox(published, {}, { backlogTimeoutMs: 2_000 });
     const { app, clock, dispatcher } = outbox;
     const hand = answerByHand(outbox);
@@ -130,7 +130,7 @@ describe('the backlog', () => {
     await app.stop();
   });
 
-  test('that is waited for while the application stops is given up in silence, and no timer remains', async () => {
+  test('is silently abandoned when the application stops, and no timer remains', async () => {
     const outbox = composeOutbox(published);
     answerByHand(outbox);
     let timers = 0;
@@ -150,7 +150,7 @@ describe('the backlog', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('is not asked for where no store is bound', async () => {
+  test('is not read if no store is bound', async () => {
     const app = composeModules([OutboxTelemetryModule]);
     await app.start();
     expect(await gauges()).toEqual([undefined, undefined]);

@@ -3,11 +3,11 @@ import {
   type Module,
   type OutboxApp,
   OutboxDispatcher,
-  OutboxDriver,
   OutboxModule,
   type OutboxModuleOptions,
   type PublishFunction,
 } from '@postcommit/core';
+import { OutboxDriver } from '@postcommit/core/internal';
 import { MemoryOutboxStore, MemoryTable, OutboxMemoryModule, VirtualClock } from '@postcommit/store-memory';
 import { OutboxTelemetryModule, type TelemetryOptions } from '@postcommit/telemetry';
 

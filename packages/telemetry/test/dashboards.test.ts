@@ -33,12 +33,13 @@ beforeEach(async () => {
   const { app, store, dispatcher } = composeOutbox(
     async ({ topic }) => {
       if (topic === 'fails') throw new Error('down');
+      if (topic === 'away') throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
     },
     {},
     { attributes: { 'outbox.name': 'orders' } },
   );
   await app.start();
-  await store.enqueue(['good', 'fails'].map((topic) => ({ topic, payload: {} })));
+  await store.enqueue(['good', 'fails', 'away'].map((topic) => ({ topic, payload: {} })));
   await dispatcher.dispatchPending();
   emitted = [...(await otel.collect()).values()];
   await app.stop();
@@ -66,6 +67,7 @@ describe('the metrics', () => {
     expect([...emittedNames()].filter((name) => !/_(bucket|sum|count)$/.test(name)).sort()).toEqual([
       'outbox_backlog_failures_total',
       'outbox_dead_total',
+      'outbox_destination_unavailable',
       'outbox_dispatched_total',
       'outbox_failed_total',
       'outbox_fenced_total',
@@ -87,7 +89,7 @@ describe('the dashboard and the alerts', () => {
     expect(panelQueries.length).toBeGreaterThan(10);
     expect(variableQueries).toHaveLength(2);
     expect(alerts).toHaveLength([...read('alerts.yaml').matchAll(/- alert: \w+/g)].length);
-    expect(alerts).toHaveLength(8);
+    expect(alerts).toHaveLength(9);
   });
 
   test('use only metrics that the code emits', () => {
@@ -115,7 +117,7 @@ describe('the dashboard and the alerts', () => {
     expect(missing.map(({ descriptor }) => descriptor.name)).toEqual([]);
   });
 
-  test('look for spans and attributes that exist', () => {
+  test('use spans and attributes that exist', () => {
     const queries = targets.flatMap(({ query }) => query ?? []);
     const text = queries.join('\n');
     const names = [...text.matchAll(/name = "([^"]+)"/g)].map(([, name]) => name);
@@ -127,7 +129,7 @@ describe('the dashboard and the alerts', () => {
     expect(dashboard.panels.map(({ type }) => type)).toContain('traces');
   });
 
-  test('explain themselves', () => {
+  test('have explanations', () => {
     for (const { title, description } of dashboard.panels) expect(description, title).toMatch(/\.$/);
     expect([...read('alerts.yaml').matchAll(/^ {10}(summary|description): "/gm)]).toHaveLength(
       alerts.length * 2,
@@ -151,7 +153,7 @@ describe('telemetry.md', () => {
     for (const name of names) expect(page).toContain(`\`${name}\``);
   });
 
-  test('gives every Prometheus name that it mentions rightly', () => {
+  test('mentions only Prometheus names that exist', () => {
     const mentioned = [...page.matchAll(/`((?:outbox|messaging_client)_[a-z_]+)`/g)].flatMap(
       ([, name]) => name ?? [],
     );

@@ -36,7 +36,7 @@ async function dispatchByWorker(): Promise<void> {
 }
 
 describe('a worker', () => {
-  test('is traced and counted as the dispatcher is', async () => {
+  test('is traced and counted like the dispatcher', async () => {
     await dispatchByWorker();
     expect(otel.span('outbox dispatch').attributes).toMatchObject({
       'outbox.fetched': 1,
@@ -48,7 +48,7 @@ describe('a worker', () => {
     expect(soleValue((await otel.collect()).get('outbox.dispatched'))).toBe(1);
   });
 
-  test('starts a trace for each batch, also when the application was started inside a span', async () => {
+  test('starts a trace for each batch, even if the application was started inside a span', async () => {
     const bootstrap = await otel.inTrace(dispatchByWorker);
     const dispatch = otel.span('outbox dispatch');
     expect(otel.span('outbox enqueue').spanContext().traceId).toBe(bootstrap.traceId);
@@ -107,14 +107,14 @@ describe('a publisher of batches', () => {
       'outbox.topic': 'fails',
     });
     expect(publisher.activeSpanId).toBe(otel.span('outbox dispatch').spanContext().spanId);
-    // Node tells warnings in the next turn.
+    // Node emits warnings in the next turn.
     await setImmediate();
     process.off('warning', warn);
     expect(warnings).toEqual([]);
   });
 });
 
-test('rows of a batch that is given up all end as errors', async () => {
+test('all rows of an abandoned batch end as errors', async () => {
   const { app, store, clock } = composeOutbox(async () => {});
   const stuck = {
     publish: () => new Promise<void>(() => {}),

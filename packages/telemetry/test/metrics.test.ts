@@ -11,7 +11,8 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { type OutboxCounter, OutboxCounters, OutboxDispatcher, PermanentError } from '@postcommit/core';
+import { OutboxCounters, OutboxDispatcher, PermanentError } from '@postcommit/core';
+import type { OutboxCounter } from '@postcommit/core/internal';
 import { MemoryOutboxStore, VirtualClock } from '@postcommit/store-memory';
 import { TelemetryInterceptor } from '@postcommit/telemetry';
 import { describe, expect, test } from 'vitest';
@@ -34,7 +35,7 @@ function deathsIn(collected: Map<string, MetricData>): Record<string, unknown> {
 }
 
 describe('the counters', () => {
-  test('add up what the batches did', async () => {
+  test('add up the results of the batches', async () => {
     const { store, dispatcher } = composeOutbox(async ({ topic, id }) => {
       if (topic === 'fails') throw new Error('down');
       if (topic === 'dies') throw new PermanentError('gone');
@@ -54,14 +55,14 @@ describe('the counters', () => {
     expect(deathsIn(collected)).toEqual({ 'dies permanent': 1 });
   });
 
-  test('exist with zero from the first batch on', async () => {
+  test('start at zero with the first batch', async () => {
     await composeOutbox(async () => {}).dispatcher.dispatchPending();
     const collected = await otel.collect();
     for (const name of ['dispatched', 'failed', 'fenced'])
       expect(soleValue(collected.get(`outbox.${name}`))).toBe(0);
   });
 
-  test('of the dead have the topic and the reason', async () => {
+  test('of dead rows have the topic and the reason', async () => {
     const { store, dispatcher } = composeOutbox(
       async ({ topic }) => {
         throw topic === 'refused' ? new PermanentError('gone') : new Error('down');
@@ -74,7 +75,7 @@ describe('the counters', () => {
     expect(deathsIn(await otel.collect())).toEqual({ 'refused permanent': 1, 'down exhausted': 2 });
   });
 
-  test('of the dead exist with zero from the first publish of a topic on, for every reason', async () => {
+  test('of dead rows start at zero with the first publish of a topic, for every reason', async () => {
     const { store, dispatcher } = composeOutbox(async () => {});
     await store.enqueue(entry);
     await dispatcher.dispatchPending();
@@ -87,14 +88,14 @@ describe('the counters', () => {
     );
   });
 
-  test('of the dead have no more series than the SDK keeps, whatever the topics', async () => {
+  test('of dead rows have no more series than the SDK keeps, whatever the topics', async () => {
     const { store, dispatcher } = composeOutbox(async () => {});
     await store.enqueue(Array.from({ length: 300 }, (_, topic) => ({ topic: `t${topic}`, payload: {} })));
     await dispatcher.dispatchPending(300);
     expect((await otel.collect()).get('outbox.dead')?.dataPoints).toHaveLength(500);
   });
 
-  test('of the dead add up without attributes for who composes the interceptor alone', async () => {
+  test('of dead rows have no attributes if only the interceptor is composed', async () => {
     const store = new MemoryOutboxStore();
     const interceptors = [new TelemetryInterceptor()];
     await store.enqueue(entry);
@@ -189,7 +190,7 @@ describe('the dispatch lag', () => {
     });
   });
 
-  test('starts anew with each try, when that is due', async () => {
+  test('starts over with each attempt, when it is due', async () => {
     let tries = 0;
     const { store, dispatcher, clock } = composeOutbox(
       async () => {
@@ -208,7 +209,7 @@ describe('the dispatch lag', () => {
     });
   });
 
-  test('is never below zero, where the clocks differ', async () => {
+  test('is never below zero, even if the clocks differ', async () => {
     const clock = Object.assign(new VirtualClock(), { now: () => 0 });
     const { store, dispatcher } = composeOutbox(async () => {}, {}, { clock });
     await store.enqueue(entry);
@@ -272,7 +273,7 @@ test('an SDK that is registered after the application was composed is used', asy
   await later.shutdown();
 });
 
-test('providers of its own win over the global ones', async () => {
+test('configured providers take precedence over the global ones', async () => {
   const spans = new InMemorySpanExporter();
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
   const meterProvider = new MeterProvider();

@@ -1,4 +1,5 @@
-import { composeModules, OutboxDispatcher, OutboxDriver, OutboxModule } from '@postcommit/core';
+import { composeModules, OutboxDispatcher, OutboxModule } from '@postcommit/core';
+import { OutboxDriver } from '@postcommit/core/internal';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { OutboxTelemetryModule } from '@postcommit/telemetry';
 import { expect, test } from 'vitest';
@@ -8,7 +9,7 @@ import { only, soleValue, useOpenTelemetry } from './use-opentelemetry.js';
 const postgres = usePostgres();
 const otel = useOpenTelemetry();
 
-test('a trace goes through a transaction and its table, and the gauges come from that table', async () => {
+test('a trace continues through a transaction and its table, and the gauges come from that table', async () => {
   const app = composeModules(
     [
       OutboxModule.forRoot({ publisher: async () => {} }),

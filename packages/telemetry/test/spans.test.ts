@@ -9,7 +9,7 @@ const published = async (): Promise<void> => {};
 const entry = { topic: 'order.paid', payload: { id: 7 } };
 
 describe('the span of an enqueue', () => {
-  test('tells how many entries there were, and of which topic', async () => {
+  test('has the number of entries and their topic', async () => {
     const { store } = composeOutbox(published);
     const [id] = await store.enqueue(entry);
     const span = otel.span('outbox enqueue');
@@ -49,7 +49,7 @@ describe('the span of an enqueue', () => {
     expect(attributes).not.toHaveProperty('messaging.destination.name');
   });
 
-  test('stands around enqueueWith too', async () => {
+  test('wraps enqueueWith too', async () => {
     const { store } = composeOutbox(published);
     await store.transaction((tx) => store.enqueueWith(tx, entry));
     expect(otel.span('outbox enqueue').attributes).toMatchObject({ 'outbox.entry_count': 1 });
@@ -61,7 +61,7 @@ describe('the span of an enqueue', () => {
     expect(otel.span('outbox enqueue').parentSpanContext?.spanId).toBe(producer.spanId);
   });
 
-  test('is an error when the entry is refused, and the caller gets the same error', async () => {
+  test('is an error if the entry is rejected, and the caller receives the same error', async () => {
     const { store } = composeOutbox(published);
     const refused = store.enqueue({ ...entry, topic: '' });
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_ENTRY' });
@@ -71,7 +71,7 @@ describe('the span of an enqueue', () => {
   });
 
   test.each([{ topic: 7 }, { headers: null }, { headers: 'x' }, { headers: ['x'] }])(
-    'leaves it to the core to refuse %j',
+    'leaves it to the core to reject %j',
     async (nonsense) => {
       const refused = composeOutbox(published).store.enqueue({ ...entry, ...nonsense } as never);
       await expect(refused).rejects.toMatchObject({ code: 'INVALID_ENTRY' });
@@ -80,7 +80,7 @@ describe('the span of an enqueue', () => {
 });
 
 describe('the span of a dispatch', () => {
-  test('tells what became of the batch', async () => {
+  test('has the results of the batch', async () => {
     const { store, dispatcher } = composeOutbox(published);
     await store.enqueue([entry, entry]);
     await dispatcher.dispatchPending(10);
@@ -111,7 +111,7 @@ describe('the span of a dispatch', () => {
     expect(attributes[`outbox.${counted}`]).toBe(1);
   });
 
-  test('counts fenced rows, which are no error of the publisher', async () => {
+  test('counts fenced rows, which are not errors of the publisher', async () => {
     const { store, dispatcher } = composeOutbox(async ({ id }) => void (await store.requeue(id)));
     await store.enqueue(entry);
     await dispatcher.dispatchPending();
@@ -120,7 +120,7 @@ describe('the span of a dispatch', () => {
     expect(status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  test('records why the store could not be asked, without the password of its address', async () => {
+  test('records why the store could not be queried, without the password of its address', async () => {
     const { store, dispatcher } = composeOutbox(published);
     store.fetchPending = () => Promise.reject(new Error('no route to postgres://app:hunter2@db/orders'));
     await expect(dispatcher.dispatchPending()).rejects.toThrow('hunter2');
@@ -130,7 +130,7 @@ describe('the span of a dispatch', () => {
 });
 
 describe('the span of a publish', () => {
-  test('names the row, and stands inside the dispatch', async () => {
+  test('names the row, and is a child of the dispatch', async () => {
     const { store, dispatcher } = composeOutbox(published);
     const [id] = await store.enqueue({ ...entry, key: 'customer-1' });
     await dispatcher.dispatchPending();
@@ -150,7 +150,7 @@ describe('the span of a publish', () => {
     });
   });
 
-  test('comes once for every try', async () => {
+  test('is recorded once for every attempt', async () => {
     let tries = 0;
     const { store, dispatcher } = composeOutbox(async () => {
       tries += 1;
@@ -198,7 +198,7 @@ describe('the span of a publish', () => {
   });
 
   test.each([
-    ['a string', 'broker down', { type: '_OTHER', message: 'broker down' }],
+    ['a string', 'broker down, token=hunter2', { type: '_OTHER', message: 'broker down, token=***' }],
     ['an object', { payload: 'card 4111' }, { type: '_OTHER', message: 'an error without a message' }],
     ['nothing', undefined, { type: '_OTHER', message: 'an error without a message' }],
     [
@@ -207,7 +207,7 @@ describe('the span of a publish', () => {
       { type: '_OTHER', message: 'x' },
     ],
     ['a TypeError', new TypeError('fetch failed'), { type: 'TypeError', message: 'fetch failed' }],
-  ])('says what it can when %s is thrown', async (_, thrown, { type, message }) => {
+  ])('records what it can if %s is thrown', async (_, thrown, { type, message }) => {
     const { store, dispatcher } = composeOutbox(() => Promise.reject(thrown));
     await store.enqueue(entry);
     await dispatcher.dispatchPending();
@@ -216,7 +216,7 @@ describe('the span of a publish', () => {
     expect(attributes['error.type']).toBe(type);
   });
 
-  test('is not disturbed by an error that throws when it is read', async () => {
+  test('survives an error that throws when it is read', async () => {
     const unreadable = new Proxy(new Error('x'), {
       get: () => {
         throw new Error('trap');
@@ -234,7 +234,7 @@ describe('the span of a publish', () => {
     expect(otel.span('outbox publish').status.message).toBe('an error that could not be read');
   });
 
-  test('ends as an error when the time is up, even if the publisher never ends', async () => {
+  test('ends as an error at the time-out, even if the publisher never ends', async () => {
     const { app, store, clock } = composeOutbox(published);
     const dispatcher = new OutboxDispatcher(store, () => new Promise(() => {}), {
       clock,
@@ -250,7 +250,7 @@ describe('the span of a publish', () => {
     expect(attributes['error.type']).toBe('TransientError');
   });
 
-  test('a publisher that ends after its time changes nothing any more', async () => {
+  test('a publisher that ends after its time-out changes nothing', async () => {
     const { app, store, clock } = composeOutbox(published);
     let finish = (): void => {};
     const slow = (): Promise<void> =>

@@ -1,6 +1,7 @@
 import { context, propagation, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
 import { suppressTracing, TraceState } from '@opentelemetry/core';
-import type { OutboxHeaders, OutboxRow } from '@postcommit/core';
+import type { OutboxRow } from '@postcommit/core';
+import type { OutboxHeaders } from '@postcommit/core/internal';
 import { describe, expect, test } from 'vitest';
 import { composeOutbox, type TestOutbox } from './compose-outbox.js';
 import { linksOf, only, useOpenTelemetry } from './use-opentelemetry.js';
@@ -37,7 +38,7 @@ function traceparent({ traceId, spanId }: { traceId: string; spanId: string }): 
   return `00-${traceId}-${spanId}-01`;
 }
 
-describe('what an entry carries', () => {
+describe('the context of an entry', () => {
   test('is the enqueuing span', async () => {
     const outbox = recording();
     await outbox.store.enqueue({ ...entry, headers: { tenant: 'a' } });
@@ -52,7 +53,7 @@ describe('what an entry carries', () => {
     expect(await storedHeaders(outbox)).toEqual({ traceparent: traceparent(span) });
   });
 
-  test('does not touch the object of the caller', async () => {
+  test('does not change the caller’s object', async () => {
     const mine = Object.freeze({ ...entry, headers: Object.freeze({ tenant: 'a' }) });
     await recording().store.enqueue(mine);
     expect(mine.headers).toEqual({ tenant: 'a' });
@@ -70,7 +71,7 @@ describe('what an entry carries', () => {
     expect(await storedHeaders(outbox)).toEqual({ [name]: foreignParent });
   });
 
-  test('is the caller’s own baggage, beside our span', async () => {
+  test('includes the caller’s own baggage, beside the span', async () => {
     const outbox = recording();
     const active = propagation.setBaggage(
       ROOT_CONTEXT,
@@ -90,7 +91,7 @@ describe('what an entry carries', () => {
     expect(await storedHeaders(outbox)).toEqual(headers);
   });
 
-  test('holds nothing that a header may not hold', async () => {
+  test('contains nothing that a header may not contain', async () => {
     const outbox = recording();
     const metadata = { __TYPE__: Symbol('metadata') as never, toString: () => 'a\r\nb' };
     const baggage = propagation.createBaggage({ tenant: { value: 'a', metadata } });
@@ -98,7 +99,7 @@ describe('what an entry carries', () => {
     expect(Object.keys(await storedHeaders(outbox))).toEqual(['traceparent']);
   });
 
-  test('is nothing where tracing is suppressed, and the row goes out as it is', async () => {
+  test('is empty if tracing is suppressed, and the row is published unchanged', async () => {
     const outbox = recording();
     await context.with(suppressTracing(ROOT_CONTEXT), async () => {
       await outbox.store.enqueue(entry);
@@ -136,7 +137,7 @@ describe('a publish span', () => {
     ]);
   });
 
-  test('links every try to the producer', async () => {
+  test('links every attempt to the producer', async () => {
     const { store, dispatcher } = composeOutbox(() => Promise.reject(new Error('down')));
     const producer = await otel.inTrace(() => store.enqueue(entry));
     await dispatcher.dispatchPending();
@@ -157,7 +158,7 @@ describe('a publish span', () => {
   });
 
   test.each(['link', 'parent'] as const)(
-    'stands inside the dispatch when a row carries nothing (%s)',
+    'is a child of the dispatch if a row has no context (%s)',
     async (publishParent) => {
       const { store, dispatcher } = recording({ publishParent });
       await context.with(suppressTracing(ROOT_CONTEXT), () => store.enqueue(entry));
@@ -168,14 +169,14 @@ describe('a publish span', () => {
     },
   );
 
-  test.each(['traceparent', 'Traceparent'])('links to what the caller passed on as %s', async (name) => {
+  test.each(['traceparent', 'Traceparent'])('links to what the caller passed as %s', async (name) => {
     const { store, dispatcher } = recording();
     await store.enqueue({ ...entry, headers: { [name]: foreignParent } });
     await dispatcher.dispatchPending();
     expect(linksOf(otel.span('outbox publish'))).toEqual([`${foreign.traceId}/${foreign.spanId}`]);
   });
 
-  test('is not disturbed by headers that make no sense', async () => {
+  test('survives invalid headers', async () => {
     const { store, dispatcher } = recording();
     await store.enqueue({
       ...entry,
@@ -193,7 +194,7 @@ describe('a publish span', () => {
   });
 });
 
-describe('the row that the publisher gets', () => {
+describe('the row that the publisher receives', () => {
   test.each(['link', 'parent'] as const)(
     'names the publish span in its headers (%s)',
     async (publishParent) => {

@@ -24,9 +24,9 @@ export interface OpenTelemetry {
   spans(name: string): ReadableSpan[];
   /** The only span of this name. */
   span(name: string): ReadableSpan;
-  /** Runs `work` in a trace of its own and gives the context of its root span. */
+  /** Runs `work` in a new trace. Returns the context of its root span. */
   inTrace(work: () => Promise<unknown>): Promise<SpanContext>;
-  /** Collects and exports now; gives what was exported, by metric name. */
+  /** Collects and exports now. Returns what was exported, by metric name. */
   collect(): Promise<Map<string, MetricData>>;
 }
 

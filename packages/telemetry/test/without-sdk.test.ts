@@ -9,7 +9,7 @@ const entry = { topic: 'order.paid', payload: {} };
 const summary = { fetched: 0, dispatched: 0, failed: 0, dead: 0, fenced: 0 };
 
 describe('without an SDK', () => {
-  test('an enqueue hands on the very same entries', async () => {
+  test('an enqueue passes on the same entries', async () => {
     const entries = [entry];
     const next = vi.fn(async () => ['a']);
     await new TelemetryInterceptor().enqueue(entries, next);
@@ -17,7 +17,7 @@ describe('without an SDK', () => {
     expect((next.mock.calls as unknown[][])[0]?.[0]).toBe(entries);
   });
 
-  test('a publish goes straight to the publisher: it has no layer around it', () => {
+  test('a publish goes straight to the publisher, without a layer around it', () => {
     expect(new TelemetryInterceptor().publish).toBeUndefined();
   });
 
@@ -44,7 +44,7 @@ describe('with a propagator, but without a tracer', () => {
     propagation.disable();
   });
 
-  test('a trace that passes through is carried by the row', async () => {
+  test('a trace from outside is stored with the row', async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     propagation.setGlobalPropagator(new W3CTraceContextPropagator());
     const passing = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: TraceFlags.SAMPLED };

@@ -21,6 +21,7 @@ export {
   ProcessedMessages,
   routePublisher,
   TransientError,
+  UnavailableError,
 } from '@postcommit/core';
 export { inTransaction, OutboxPgModule, PgOutboxStore, pgStore } from '@postcommit/store-pg';
 export { OutboxPrismaModule, PrismaOutboxStore, prismaStore } from '@postcommit/store-prisma';

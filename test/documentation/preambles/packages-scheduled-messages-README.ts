@@ -1,4 +1,4 @@
-export { NO_LISTENER_METRIC, NoListenerCounter } from '@postcommit/scheduled-messages';
+export { NoListenerCounter } from '@postcommit/scheduled-messages';
 
 export declare const client: import('pg').PoolClient;
 export declare const meter: import('@opentelemetry/api').Meter;

@@ -1,4 +1,5 @@
-import { type AdoptionPlan, OutboxSchema } from '@postcommit/core';
+import { OutboxSchema } from '@postcommit/core';
+import type { AdoptionPlan } from '@postcommit/core/internal';
 import { CommandError, ExitCode } from '../command-error.js';
 import type { CommandContext } from '../outbox-command.js';
 

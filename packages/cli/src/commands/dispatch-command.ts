@@ -1,4 +1,5 @@
 import {
+  DispatchEvents,
   type DispatchSummary,
   isOutboxError,
   type OutboxApp,
@@ -31,14 +32,31 @@ export const dispatchCommand: OutboxCommand = {
       .option('--loop', 'dispatch batches until no row is due');
   },
   async run(context) {
-    const { limit }: DispatchOptions = context.options;
+    const { limit, loop = false }: DispatchOptions = context.options;
+    const destinationsAway = watchDestinations(context.app);
     const batches = new DispatchLoop(dispatcherOf(context.app), context.app.get(OutboxStore), limit);
     const exitCode = await dispatchUntilInterrupted(batches, context);
     showSummary(batches.total, context.output);
     if (exitCode !== undefined) throw new CommandError('interrupted', exitCode);
     if (batches.isStuck) throw new CommandError('gave up: the remaining due rows keep failing');
+    if (loop && (batches.endedUnavailable || destinationsAway.size > 0))
+      throw new CommandError(onlyUnavailableLeft(destinationsAway));
   },
 };
+
+/** Returns the destinations that are away, kept up to date. */
+function watchDestinations(app: OutboxApp): ReadonlySet<string> {
+  const away = new Set<string>();
+  const events = app.get(DispatchEvents);
+  events.on('unavailable', ({ destination }) => away.add(destination));
+  events.on('available', ({ destination }) => away.delete(destination));
+  return away;
+}
+
+function onlyUnavailableLeft(destinations: ReadonlySet<string>): string {
+  const names = [...destinations].map((name) => `'${name}'`).join(', ');
+  return `gave up: only rows of destinations that are away are left${names && `: ${names}`}`;
+}
 
 /** Returns the exit code of the signal that interrupted it, if one did. */
 async function dispatchUntilInterrupted(
@@ -71,16 +89,16 @@ async function showProgress(total: DispatchSummary, app: OutboxApp, output: Comm
 }
 
 function showSummary(total: DispatchSummary, output: CommandOutput): void {
-  const { fetched, dispatched, failed, dead, fenced } = total;
+  const { fenced, unavailable, ...counts } = total;
+  const shown = { ...counts, ...(unavailable !== undefined && { unavailable }) };
   output.show({
-    plain: [`outbox:dispatch fetched=${fetched} dispatched=${dispatched} failed=${failed} dead=${dead}`],
-    json: { fetched, dispatched, failed, dead, fenced },
-    terminal: (columns) =>
-      formatTable(
-        ['fetched', 'dispatched', 'failed', 'dead'],
-        [[fetched, dispatched, failed, dead].map(String)],
-        columns,
-      ),
+    plain: [
+      `outbox:dispatch ${Object.entries(shown)
+        .map(([name, count]) => `${name}=${count}`)
+        .join(' ')}`,
+    ],
+    json: { ...counts, fenced, ...(unavailable !== undefined && { unavailable }) },
+    terminal: (columns) => formatTable(Object.keys(shown), [Object.values(shown).map(String)], columns),
   });
   if (fenced > 0) output.warn(`${fenced} claims were lost before their outcome could be recorded`);
 }
@@ -91,7 +109,7 @@ function dispatcherOf(app: OutboxApp): OutboxDispatcher {
   } catch (error) {
     if (!isOutboxError(error) || error.code !== 'MISSING_BINDING') throw error;
     throw new CommandError(
-      'no publisher: add one in the config file, with OutboxModule.forRoot({ publisher })',
+      'no publisher: add one in the config file, with createOutbox({ publisher }) or OutboxModule.forRoot({ publisher })',
       ExitCode.usage,
     );
   }

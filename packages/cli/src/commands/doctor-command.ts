@@ -1,13 +1,12 @@
 import {
-  type DiagnosticLimits,
   isOutboxError,
   type OutboxApp,
   type OutboxBacklog,
-  OutboxDiagnostics,
   OutboxSchema,
   OutboxStore,
   type SchemaProblem,
 } from '@postcommit/core';
+import { type DiagnosticLimits, OutboxDiagnostics } from '@postcommit/core/internal';
 import { CommandError } from '../command-error.js';
 import { findingLine, findingLines, healthLine, healthLines } from '../doctor-format.js';
 import type { OutboxCommand } from '../outbox-command.js';

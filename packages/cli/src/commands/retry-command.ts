@@ -1,10 +1,5 @@
-import {
-  type BackoffOptions,
-  OutboxStore,
-  type RequeueOptions,
-  type RowFilter,
-  requeueFilter,
-} from '@postcommit/core';
+import { type BackoffOptions, OutboxStore, type RequeueOptions, type RowFilter } from '@postcommit/core';
+import { requeueFilter } from '@postcommit/core/internal';
 import type { OptionValues } from 'commander';
 import { CommandError, ExitCode } from '../command-error.js';
 import type { CommandContext, OutboxCommand } from '../outbox-command.js';

@@ -2,21 +2,29 @@ import { HeldKeys } from '../message/held-keys.js';
 import { blocksKey, type Outcome } from '../message/outcome.js';
 import type { PublishContext } from '../message/publish-context.js';
 import type { PublishLayer, PublishStep } from '../observe/interceptors.js';
-import { type PublishGroup, publishGroupThrough, publishThrough } from '../publish/intercepted-publish.js';
+import type { Availability, RowTarget } from '../publish/availability.js';
+import type { Breaker } from '../publish/breaker.js';
+import { publishGroupThrough, publishThrough } from '../publish/intercepted-publish.js';
 import type { OutboxPublisher, PublishResult } from '../publish/outbox-publisher.js';
-import { finalPublisher } from '../publish/publisher-routes.js';
-import { BatchQueue } from './batch-queue.js';
 import { type PublishBounds, publishBounded } from './publish-bounded.js';
-import type { RowInFlight } from './row-in-flight.js';
+import { BatchQueue, type RowInFlight } from './rows-in-flight.js';
 import type { Verdicts } from './verdicts.js';
 
 type Group = [RowInFlight, ...RowInFlight[]];
+
+/** A publish that was started. `gaveUp`: it was aborted, so its result says nothing about the destination. */
+interface Sent {
+  readonly breaker: Breaker;
+  readonly ticket: number;
+  readonly gaveUp: boolean;
+}
 
 export interface BatchPublishingOptions {
   readonly publisher: OutboxPublisher;
   /** The publish interceptors, outermost first. */
   readonly layers: readonly PublishLayer[];
   readonly verdicts: Verdicts;
+  readonly availability: Availability;
   readonly bounds: PublishBounds;
   readonly concurrency: number;
 }
@@ -27,15 +35,17 @@ export class BatchPublishing {
   readonly #options: BatchPublishingOptions;
   readonly #queue: BatchQueue;
   readonly #publish: PublishStep;
-  readonly #publishTogether: PublishGroup;
   #isClosed = false;
 
   constructor(rows: readonly RowInFlight[], options: BatchPublishingOptions) {
     this.#rows = rows;
     this.#options = options;
     this.#queue = new BatchQueue(rows);
-    this.#publish = publishThrough(options.layers, options.publisher);
-    this.#publishTogether = publishGroupThrough(options.layers);
+    const { layers, publisher } = options;
+    this.#publish =
+      layers.length > 0
+        ? publishThrough(layers, publisher)
+        : (row, context) => publisher.publish(row, context);
   }
 
   /** Publishes in up to `concurrency` parallel lanes. Rows that no lane could start are released. */
@@ -56,28 +66,18 @@ export class BatchPublishing {
     const { slots } = this.#options.bounds;
     if (!(await slots.acquire())) return;
     for (let next = this.#queue.take(); next; next = this.#queue.take()) {
-      const publisher = this.#publisherOf(next);
-      const keepsSlot = publisher.publishBatch
-        ? await this.#publishGroup(publisher, next)
-        : await this.#publishOne(next);
+      const target = this.#options.availability.targetOf(next.row);
+      const keepsSlot = target.publisher.publishBatch
+        ? await this.#publishGroup(target, next)
+        : await this.#publishOne(target, next);
       // A publisher that is still running keeps our slot, so this lane needs another one to continue.
       if (keepsSlot && (this.#queue.isEmpty || !(await slots.acquire()))) return;
     }
-    slots.release({ overdue: false });
-  }
-
-  /** A route whose `matches` throws is left to `publish`, where it throws again and fails only this row. */
-  #publisherOf({ row }: RowInFlight): OutboxPublisher {
-    const { publisher } = this.#options;
-    try {
-      return finalPublisher(publisher, row);
-    } catch {
-      return publisher;
-    }
+    slots.release();
   }
 
   /** Returns true if the publisher is still running and keeps the slot. */
-  async #publishOne(flight: RowInFlight): Promise<boolean> {
+  async #publishOne(target: RowTarget, flight: RowInFlight): Promise<boolean> {
     const before = this.#verdictBefore(flight);
     // Awaiting a plain value would cost every row a trip through the microtask queue.
     const verdict: Outcome | undefined = before instanceof Promise ? await before : before;
@@ -86,32 +86,56 @@ export class BatchPublishing {
       this.#end(flight, unpublished);
       return false;
     }
+    const ticket = target.breaker.start();
+    if (ticket === undefined) {
+      this.#refuse(flight, target);
+      return false;
+    }
     // A copy: a publisher that changes its row must not change what is settled.
     const copy = { ...flight.row };
     const publish = (context: PublishContext) => this.#publish(copy, context);
     const end = await publishBounded([flight], publish, this.#options.bounds);
-    this.#end(flight, end.published ? dispatched(flight) : this.#failure(end.error, flight));
+    const sent = { breaker: target.breaker, ticket, gaveUp: end.keepsSlot };
+    this.#end(flight, end.published ? this.#success(flight, sent) : this.#failure(flight, sent, end.error));
     return end.keepsSlot;
   }
 
   /** Publishes `first` and all rows that can share its call. Returns true if the publisher keeps the slot. */
-  async #publishGroup(publisher: OutboxPublisher, first: RowInFlight): Promise<boolean> {
-    const group = await this.#publishable(
-      this.#queue.takeGroup(first, (next) => this.#publisherOf(next) === publisher),
-    );
+  async #publishGroup(target: RowTarget, first: RowInFlight): Promise<boolean> {
+    const { publisher, breaker } = target;
+    const group = await this.#publishable(this.#takeGroup(first, breaker));
     if (!isGroup(group)) return false;
+    const ticket = breaker.start();
+    if (ticket === undefined) {
+      for (const flight of group) this.#refuse(flight, target);
+      return false;
+    }
     const copies = group.map(({ row }) => ({ ...row }));
-    const publish = (context: PublishContext) => this.#publishTogether(publisher, copies, context);
+    const publishTogether = publishGroupThrough(this.#options.layers);
+    const publish = (context: PublishContext) => publishTogether(publisher, copies, context);
     const end = await publishBounded(group, publish, this.#options.bounds);
+    const sent = { breaker, ticket, gaveUp: end.keepsSlot };
     // Rows behind a failed row of their key are released, even if they were sent: they are sent again after it.
     const held = new HeldKeys();
     for (const [index, flight] of group.entries()) {
       const result = end.published ? end.value[index] : { status: 'rejected' as const, reason: end.error };
-      const outcome = held.has(flight) ? released(flight) : this.#outcomeOf(result, flight);
+      const outcome = held.has(flight) ? released(flight) : this.#outcomeOf(result, flight, sent);
       if (blocksKey(outcome)) held.hold(flight);
       this.#end(flight, outcome);
     }
     return end.keepsSlot;
+  }
+
+  /** A destination that may be back is tried with one row. */
+  #takeGroup(first: RowInFlight, breaker: Breaker): RowInFlight[] {
+    if (breaker.isTrying) return [first];
+    const { availability } = this.#options;
+    return this.#queue.takeGroup(first, ({ row }) => availability.targetOf(row).breaker === breaker);
+  }
+
+  #refuse(flight: RowInFlight, target: RowTarget): void {
+    this.#options.availability.refused(flight.row, target);
+    this.#end(flight, unavailable(flight, target.breaker.releaseMs));
   }
 
   /** Ends the rows that must not be published and returns the others. */
@@ -133,8 +157,24 @@ export class BatchPublishing {
     });
   }
 
-  #outcomeOf(result: PublishResult | undefined, flight: RowInFlight): Outcome {
-    return result?.status === 'fulfilled' ? dispatched(flight) : this.#failure(result?.reason, flight);
+  #outcomeOf(result: PublishResult | undefined, flight: RowInFlight, sent: Sent): Outcome {
+    return result?.status === 'fulfilled'
+      ? this.#success(flight, sent)
+      : this.#failure(flight, sent, result?.reason);
+  }
+
+  #success({ id }: RowInFlight, { breaker, ticket }: Sent): Outcome {
+    breaker.answered(ticket);
+    return { id, kind: 'dispatched' };
+  }
+
+  #failure(flight: RowInFlight, { breaker, ticket, gaveUp }: Sent, error: unknown): Outcome {
+    const absence = gaveUp ? breaker.gaveUp(ticket, error) : breaker.failed(ticket, flight.id, error);
+    if (absence && !absence.isRowsFault) return unavailable(flight, absence.waitMs);
+    const outcome = this.#options.verdicts.ofFailure(error, flight.row);
+    // A row that looks like an outage must not be the next one to be tried.
+    if (!absence || outcome.kind !== 'failed') return outcome;
+    return { ...outcome, delayMs: Math.max(outcome.delayMs, absence.waitMs) };
   }
 
   #verdictBefore(flight: RowInFlight): Outcome | undefined | Promise<Outcome | undefined> {
@@ -146,10 +186,6 @@ export class BatchPublishing {
     return !this.#isClosed && this.#options.bounds.lease.holds(flight);
   }
 
-  #failure(error: unknown, flight: RowInFlight): Outcome {
-    return this.#options.verdicts.ofFailure(error, flight.row);
-  }
-
   #end(flight: RowInFlight, outcome: Outcome): void {
     this.#queue.ended(flight, outcome);
     if (flight.phase === 'abandoned') return;
@@ -158,12 +194,12 @@ export class BatchPublishing {
   }
 }
 
-function dispatched({ id }: RowInFlight): Outcome {
-  return { id, kind: 'dispatched' };
-}
-
 function released({ id }: RowInFlight): Outcome {
   return { id, kind: 'released' };
+}
+
+function unavailable({ id }: RowInFlight, delayMs: number): Outcome {
+  return { id, kind: 'released', delayMs, isUnavailable: true };
 }
 
 function isGroup(rows: readonly RowInFlight[]): rows is Group {

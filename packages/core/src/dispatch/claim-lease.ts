@@ -1,22 +1,14 @@
-import { errorText } from '../message/error-text.js';
-import type { Clock } from '../modules/clock.js';
+import type { Clock } from '../runtime/timing.js';
+import { Lease } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
-import { heartbeatMs } from './outbox-config.js';
-import type { RowInFlight } from './row-in-flight.js';
+import type { RowInFlight } from './rows-in-flight.js';
 
-/**
- * Extends the claim of one batch while its rows are published, and aborts publishes whose claim is lost. The deadline
- * counts on the process's own clock from before the claim was sent, so it always passes before the database's does.
- */
+/** Extends the claim of one batch while its rows are published, and aborts publishes whose claim is lost. */
 export class ClaimLease {
   readonly #store: OutboxStore;
   readonly #token: string;
   readonly #rows: readonly RowInFlight[];
-  readonly #clock: Clock;
-  #deadlineMs: number;
-  #lastFailure: unknown;
-  #cancelHeartbeat: () => void;
-  #cancelDeadline: () => void;
+  readonly #lease: Lease;
 
   constructor(
     store: OutboxStore,
@@ -28,16 +20,18 @@ export class ClaimLease {
     this.#store = store;
     this.#token = token;
     this.#rows = rows;
-    this.#clock = clock;
-    this.#deadlineMs = sentAtMs + store.claimTimeoutMs;
-    // Also counted from sending: a claim that was answered late could otherwise expire before its first heartbeat.
-    this.#cancelHeartbeat = this.#scheduleHeartbeat(clock.monotonicMs() - sentAtMs);
-    this.#cancelDeadline = this.#scheduleDeadline();
+    this.#lease = new Lease({
+      ttlMs: store.claimTimeoutMs,
+      sentAtMs,
+      clock,
+      renew: () => this.#extend(),
+      onExpired: (why) => this.#loseAll(why),
+    });
   }
 
   /** Whether this row may be published now. */
   holds({ isHeld }: RowInFlight): boolean {
-    return isHeld && this.#clock.monotonicMs() < this.#deadlineMs;
+    return isHeld && this.#lease.remainingMs > 0;
   }
 
   /** Calls `abort` if the claims on all these rows are lost before `publishEnded`. */
@@ -63,59 +57,31 @@ export class ClaimLease {
 
   /** Time until the claim expires, by the process's own clock. */
   get remainingMs(): number {
-    return this.#deadlineMs - this.#clock.monotonicMs();
+    return this.#lease.remainingMs;
   }
 
   /** Lets the claim expire. */
   stopExtending(): void {
-    this.#cancelHeartbeat();
+    void this.#lease.stopRenewing();
   }
 
   end(): void {
-    this.#cancelHeartbeat();
-    this.#cancelDeadline();
+    this.#lease.end();
     this.drop(this.#rows);
     this.publishEnded(this.#rows);
   }
 
-  #scheduleHeartbeat(elapsedMs = 0): () => void {
-    const waitMs = Math.max(0, heartbeatMs(this.#store.claimTimeoutMs) - elapsedMs);
-    return this.#clock.schedule(waitMs, () => {
-      this.#cancelHeartbeat = this.#scheduleHeartbeat();
-      void this.#extend();
-    });
-  }
-
-  #scheduleDeadline(): () => void {
-    return this.#clock.schedule(this.#deadlineMs - this.#clock.monotonicMs(), () => this.#loseAll());
-  }
-
-  async #extend(): Promise<void> {
-    const sentAtMs = this.#clock.monotonicMs();
+  /** Returns whether any claim is left to hold. */
+  async #extend(): Promise<boolean> {
     const asked = this.#rows.filter(({ isHeld }) => isHeld);
-    try {
-      const kept = new Set(
-        await this.#store.extendClaim(
-          this.#token,
-          asked.map(({ id }) => id),
-        ),
-      );
-      for (const flight of asked)
-        if (!kept.has(flight.id)) this.#lose(flight, 'another dispatcher took it, or it was requeued');
-      const deadlineMs = sentAtMs + this.#store.claimTimeoutMs;
-      // A late answer must not move the deadline back.
-      if (deadlineMs <= this.#deadlineMs || !this.#rows.some(({ isHeld }) => isHeld)) return;
-      this.#cancelDeadline();
-      this.#deadlineMs = deadlineMs;
-      this.#cancelDeadline = this.#scheduleDeadline();
-    } catch (error) {
-      // The next heartbeat tries again; if none succeeds, the deadline reports this error.
-      this.#lastFailure = error;
-    }
+    const ids = asked.map(({ id }) => id);
+    const kept = new Set(await this.#store.extendClaim(this.#token, ids));
+    for (const flight of asked)
+      if (!kept.has(flight.id)) this.#lose(flight, 'another dispatcher took it, or it was requeued');
+    return this.#rows.some(({ isHeld }) => isHeld);
   }
 
-  #loseAll(): void {
-    const why = this.#lastFailure === undefined ? '' : `: ${errorText(this.#lastFailure)}`;
+  #loseAll(why: string): void {
     for (const flight of this.#rows) this.#lose(flight, `it expired and could not be extended${why}`);
   }
 

@@ -1,12 +1,17 @@
 import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { OutboxRow } from '../message/outbox-row.js';
-import { PublishTimeouts } from '../publish/publish-timeouts.js';
 import { BatchPublishing, type BatchPublishingOptions } from './batch-publishing.js';
-import { emitOutcomes, stillOurs, summarise } from './batch-report.js';
 import { ClaimLease } from './claim-lease.js';
-import type { PublishBounds } from './publish-bounded.js';
-import { isEnded, RowInFlight } from './row-in-flight.js';
-import { type SettleTarget, settleBatch, settlePublished } from './settle-batch.js';
+import { type PublishBounds, PublishTimeouts } from './publish-bounded.js';
+import { isEnded, RowInFlight } from './rows-in-flight.js';
+import {
+  emitOutcomes,
+  type SettleTarget,
+  settleBatch,
+  settlePublished,
+  stillOurs,
+  summarise,
+} from './settle-batch.js';
 
 /** What a batch needs to be published and settled. */
 export interface BatchContext
@@ -40,7 +45,7 @@ export class ClaimedBatch {
     this.#target = { ...context, token };
     this.#lease = new ClaimLease(store, token, this.#inFlight, sentAtMs, clock);
     this.#timeouts = new PublishTimeouts(clock, publishTimeoutMs);
-    const bounds = { lease: this.#lease, timeouts: this.#timeouts, slots, clock };
+    const bounds = { lease: this.#lease, timeouts: this.#timeouts, slots };
     this.#publishing = new BatchPublishing(this.#inFlight, { ...context, bounds });
   }
 

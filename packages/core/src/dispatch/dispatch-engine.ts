@@ -3,16 +3,16 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
 import type { Random } from '../message/retry-policy.js';
-import { type Clock, systemClock } from '../modules/clock.js';
 import { DispatchEvents } from '../observe/dispatch-events.js';
 import { intercept, type OutboxInterceptor, publishLayers } from '../observe/interceptors.js';
+import { Availability } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
-import { PublishSlots } from '../publish/publish-slots.js';
+import { BoundedWaits, type Clock, systemClock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
-import { CallLimit } from './call-limit.js';
 import { type BatchContext, ClaimedBatch } from './claimed-batch.js';
 import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
+import { PublishSlots } from './publish-bounded.js';
 import { Verdicts } from './verdicts.js';
 
 export interface DispatcherOptions extends Partial<OutboxConfig> {
@@ -36,10 +36,15 @@ export const DISPATCHER_NAMES: OptionNames<DispatcherOptions> = {
   random: true,
 };
 
+/** How long an answer to `nextDueInMs` may take: after that, it no longer helps anybody. */
+const NEXT_DUE_LIMIT_MS = 5_000;
+
 /** Claims batches for the dispatcher and the worker, and keeps track of rows that outlive their batch. */
 export class DispatchEngine {
   readonly config: OutboxConfig;
-  readonly calls: CallLimit;
+  readonly availability: Availability;
+  /** The calls to the store that we wait for. */
+  readonly calls: BoundedWaits;
   readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
@@ -52,14 +57,18 @@ export class DispatchEngine {
     const { pipeline, interceptors, events, clock = systemClock, random, ...config } = options;
     this.config = resolveConfig(config);
     assertPublishFitsClaim(this.config, store.claimTimeoutMs);
-    this.calls = new CallLimit(clock);
+    this.calls = new BoundedWaits(clock, noAnswer);
+    const target = toPublisher(publisher);
+    const emitter = events ?? new DispatchEvents();
+    this.availability = new Availability(target, emitter, clock, random ?? Math.random);
     this.#context = {
       ...this.config,
       store,
       clock,
-      publisher: toPublisher(publisher),
-      events: events ?? new DispatchEvents(),
-      slots: new PublishSlots(this.config.concurrency),
+      publisher: target,
+      availability: this.availability,
+      events: emitter,
+      slots: new PublishSlots(this.config.concurrency, clock),
       calls: this.calls,
       verdicts: new Verdicts(this.config, pipeline ?? new EnqueuePipeline(), random ?? Math.random),
     };
@@ -67,20 +76,25 @@ export class DispatchEngine {
     this.#interceptors = [...(interceptors ?? [])];
   }
 
-  /** Claims up to `limit` rows; undefined when none is due. */
+  /** Claims up to `limit` rows; undefined when none is due or none can be sent. */
   async claim(limit: number): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
+    if (this.availability.waitMs > 0) return undefined;
     const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
-    const fetching = store.fetchPending(limit);
+    const topicsAway = this.availability.topicsAway();
+    const fetching =
+      topicsAway.length === 0
+        ? store.fetchPending(limit)
+        : store.fetchPending(limit, { exceptTopics: topicsAway });
     try {
       const rows = await calls.within(store.claimTimeoutMs, 'claim', fetching);
       const token = rows[0]?.claimToken;
       if (token === undefined) return undefined;
       for (const row of rows) if (row.retakes > 0) events.emit('retaken', { row });
       // Looked up for each batch: an interceptor may add or remove its `publish` method.
-      const layers = publishLayers(this.#interceptors);
+      const layers = this.#interceptors.length === 0 ? [] : publishLayers(this.#interceptors);
       return new ClaimedBatch({ ...this.#context, layers }, token, rows, sentAtMs);
     } catch (error) {
       this.#lateClaims.releaseWhenAnswered(fetching);
@@ -88,8 +102,15 @@ export class DispatchEngine {
     }
   }
 
+  /** In how many milliseconds the next row falls due; undefined if there is none, or the store does not know. */
+  nextDueInMs(): Promise<number | undefined> {
+    const { store, calls } = this.#context;
+    return calls.within(NEXT_DUE_LIMIT_MS, 'next due', store.nextDueInMs());
+  }
+
   /** Runs `work` inside the `dispatch` interceptors. */
   async dispatch(limit: number, work: (limit: number) => Promise<DispatchSummary>): Promise<DispatchSummary> {
+    if (this.#interceptors.length === 0) return work(limit);
     const layers = this.#interceptors.map((interceptor) => interceptor.dispatch?.bind(interceptor));
     return intercept(layers, work)(limit);
   }
@@ -122,4 +143,8 @@ export class DispatchEngine {
       `all ${this.config.concurrency} concurrent publishes timed out and are still running; the publisher must stop when context.signal aborts`,
     );
   }
+}
+
+export function noAnswer(what: string, limitMs: number): Error {
+  return new Error(`${what}: the store has not answered for ${Math.round(limitMs)} ms`);
 }

@@ -2,8 +2,10 @@ import type { BackoffFunction, BackoffStrategies } from '../message/backoff-stra
 import { assertBackoffStrategies } from '../message/backoff-strategies.js';
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
+import { assertWholeNumber } from '../message/option-checks.js';
 import type { BackoffOptions } from '../message/retry-options.js';
 import { assertBackoff, assertMaxAttempts, type RetryPolicy } from '../message/retry-policy.js';
+import { DEFAULT_PUBLISH_TIMEOUT_MS, longestPublishMs } from '../runtime/claim-timing.js';
 
 /** Configures how rows are claimed, published and retried. */
 export interface OutboxConfig extends RetryPolicy {
@@ -11,7 +13,11 @@ export interface OutboxConfig extends RetryPolicy {
   readonly batchSize: number;
   /** Attempts before a row is dead, the first one included. @default Infinity */
   readonly maxAttempts: number;
-  /** The delay after a failure. @default none: the row is due at once, behind the rows that are already due */
+  /**
+   * The delay after a failure.
+   *
+   * @default none: `OutboxWorker` waits one `pollIntervalMs`; for `OutboxDispatcher` the row is due at once
+   */
   readonly backoff?: BackoffOptions | BackoffFunction;
   /** Backoff functions by name. An entry selects one with `retry: { backoff: { type: name } }`. @default none */
   readonly backoffStrategies?: BackoffStrategies;
@@ -28,7 +34,7 @@ const DEFAULTS = {
   maxAttempts: Number.POSITIVE_INFINITY,
   maxRetakes: 5,
   concurrency: 1,
-  publishTimeoutMs: 30_000,
+  publishTimeoutMs: DEFAULT_PUBLISH_TIMEOUT_MS,
 } satisfies OutboxConfig;
 
 export const CONFIG_NAMES: OptionNames<OutboxConfig> = {
@@ -50,7 +56,7 @@ export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig 
   const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   const resolved: OutboxConfig = { ...DEFAULTS, ...given };
   for (const name of ['batchSize', 'maxRetakes', 'concurrency'] as const)
-    assertWholeFromOne(name, resolved[name]);
+    assertWholeNumber(`OutboxConfig: ${name}`, resolved[name]);
   assertMaxAttempts(resolved.maxAttempts, 'OutboxConfig');
   const { backoff, backoffStrategies = {} } = resolved;
   assertBackoffStrategies(backoffStrategies);
@@ -62,24 +68,14 @@ export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig 
   return resolved;
 }
 
-/** Three heartbeats per claim: two may fail before the claim is lost. */
-export function heartbeatMs(claimTimeoutMs: number): number {
-  return claimTimeoutMs / 3;
-}
-
-/** A publish must end or time out before its claim can expire; otherwise two owners could publish a row at once. */
+/** See `longestPublishMs`. */
 export function assertPublishFitsClaim({ publishTimeoutMs }: OutboxConfig, claimTimeoutMs: number): void {
-  const longestMs = claimTimeoutMs - heartbeatMs(claimTimeoutMs);
+  const longestMs = longestPublishMs(claimTimeoutMs);
   if (publishTimeoutMs < longestMs) return;
   throw invalid(
     `publishTimeoutMs (${publishTimeoutMs}) plus one heartbeat must be below claimTimeoutMs (${claimTimeoutMs}): ` +
       `set publishTimeoutMs below ${Math.floor(longestMs)}, or claimTimeoutMs above ${Math.ceil(publishTimeoutMs * 1.5)}`,
   );
-}
-
-function assertWholeFromOne(name: string, value: number): void {
-  if (!(Number.isInteger(value) && value >= 1))
-    throw invalid(`${name} must be a whole number from 1, got ${String(value)}`);
 }
 
 function invalid(problem: string): OutboxError {

@@ -1,10 +1,10 @@
 import type { EnqueuePipeline } from '../enqueue/enqueue-pipeline.js';
+import { missingStrategy } from '../message/backoff-strategies.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import type { Outcome } from '../message/outcome.js';
 import type { Random } from '../message/retry-policy.js';
 import { outcomeOfError } from './decide.js';
 import type { OutboxConfig } from './outbox-config.js';
-import { undecodable, verdictBeforePublish } from './verdict-before-publish.js';
 
 /** Decides the outcome of rows that must not be published or whose publish failed. */
 export class Verdicts {
@@ -22,7 +22,7 @@ export class Verdicts {
    * The outcome of a row that must not be published; undefined if it may be. A promise only for topics with a schema.
    */
   beforePublish(row: OutboxRow): Outcome | undefined | Promise<Outcome | undefined> {
-    const verdict = verdictBeforePublish(row, this.#config);
+    const verdict = storedVerdict(row, this.#config);
     return verdict ?? (this.#pipeline.hasSchema(row.topic) ? this.#schemaMismatch(row) : undefined);
   }
 
@@ -38,4 +38,28 @@ export class Verdicts {
       return this.ofFailure(error, row);
     }
   }
+}
+
+/** The outcome of a row that must not be published because of what is stored; undefined if it may be. */
+function storedVerdict(row: OutboxRow, config: OutboxConfig): Outcome | undefined {
+  if (row.undecodable !== undefined) return undecodable(row, row.undecodable);
+  // Without its strategy we could not schedule a retry, so don't publish at all.
+  const missing = row.retry.backoff && missingStrategy(row.retry.backoff, config.backoffStrategies);
+  if (missing !== undefined) {
+    const cure = 'add it to backoffStrategies where rows are dispatched, then retry the row';
+    return undecodable(row, `${missing} in this process; ${cure}`);
+  }
+  if (row.retakes >= config.maxRetakes) {
+    const error = `its claim expired ${row.retakes} times in a row; it may be crashing the process that publishes it`;
+    return { id: row.id, kind: 'dead', untried: true, reason: 'crashed', error };
+  }
+  const maxAttempts = row.retry.maxAttempts ?? config.maxAttempts;
+  if (row.attempts < maxAttempts) return undefined;
+  // The limit was lowered or the row was edited: no tries are left.
+  const error = row.lastError ?? `attempts (${row.attempts}) had reached the limit of ${maxAttempts}`;
+  return { id: row.id, kind: 'dead', untried: true, reason: 'exhausted', error };
+}
+
+function undecodable({ id }: OutboxRow, error: string): Outcome {
+  return { id, kind: 'dead', untried: true, reason: 'undecodable', error };
 }

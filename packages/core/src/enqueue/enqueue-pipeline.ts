@@ -1,6 +1,7 @@
 import type { BackoffStrategies } from '../message/backoff-strategies.js';
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
+import { assertWholeNumber } from '../message/option-checks.js';
 import type { OutboxEntry, OutboxTopic, PayloadOf } from '../message/outbox-row.js';
 import { type StandardSchema, schemaProblem } from '../message/standard-schema.js';
 import { nameToken } from '../modules/token.js';
@@ -65,6 +66,7 @@ export class EnqueuePipeline {
     const list = Array.isArray(entries) ? (entries as readonly OutboxEntry[]) : [entries as OutboxEntry];
     if (list.length === 0) return [];
     list.forEach(assertEntry);
+    if (this.#interceptors.length === 0) return this.#insertChecked(list, insert);
     const layers = this.#interceptors.map((interceptor) => interceptor.enqueue?.bind(interceptor));
     // Validation comes last, so that changes by interceptors are validated too.
     return intercept(layers, (final) => this.#insertChecked(final, insert))(list);
@@ -141,9 +143,5 @@ function schemaMap(topics: OutboxTopicSchemas): Map<string, StandardSchema> {
 }
 
 function assertMaxPayloadBytes(bytes: number): void {
-  if (Number.isInteger(bytes) && bytes >= 1) return;
-  throw new OutboxError(
-    'INVALID_CONFIG',
-    `maxPayloadBytes must be a whole number from 1, got ${String(bytes)}`,
-  );
+  assertWholeNumber('maxPayloadBytes', bytes);
 }

@@ -1,10 +1,11 @@
 import type { BackoffStrategies } from '../message/backoff-strategies.js';
 import { OutboxError } from '../message/errors.js';
-import { type OptionNames, unknownOption } from '../message/known-options.js';
+import type { OptionNames } from '../message/known-options.js';
 import type { OutboxEntry, OutboxHeaders } from '../message/outbox-row.js';
 import { assertRetryOptions } from '../message/retry-policy.js';
+import { unknownOption } from '../message/unknown-option.js';
 import type { NewRow } from './new-row.js';
-import { isPlainData, payloadProblem, stringProblem } from './payload-check.js';
+import { payloadProblem, stringProblem } from './payload-problem.js';
 
 export interface EntryLimits {
   readonly maxPayloadBytes: number;
@@ -30,6 +31,9 @@ const ID_PATTERN = /^[\x21-\x7e]{1,36}$/;
 // Headers end up in HTTP and broker headers, where a line break would start another one.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const CONTROL_CHARACTER = /[\x00-\x1f\x7f-\x9f]/;
+
+/** Values nested deeper are left to `payloadProblem`. */
+const PLAIN_DEPTH = 50;
 
 /** The range that every database accepts: MySQL's DATETIME covers the years 1000 to 9999. */
 const FIRST_TIME_MS = Date.UTC(1_000, 0);
@@ -106,14 +110,54 @@ function serialise(payload: unknown, index: number): string {
   throw invalid(index, problem);
 }
 
+/**
+ * Whether JSON and every database store the value as it is. Nearly all payloads are plain data. If this returns false,
+ * `payloadProblem` decides, and finds the path for the error text.
+ */
+export function isPlainData(value: unknown, depth = 0): boolean {
+  switch (typeof value) {
+    case 'string':
+      return isPlainText(value);
+    case 'number':
+      return Number.isFinite(value);
+    case 'boolean':
+      return true;
+    case 'object':
+      if (value === null) return true;
+      if (depth >= PLAIN_DEPTH) return false;
+      return Array.isArray(value) ? isPlainList(value, depth) : isPlainObject(value, depth);
+    default:
+      return false;
+  }
+}
+
+function isPlainText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000');
+}
+
+function isPlainList(items: readonly unknown[], depth: number): boolean {
+  // Not `every`, which skips the holes of sparse arrays: JSON would fill them with null.
+  for (const item of items) if (!isPlainData(item, depth + 1)) return false;
+  return true;
+}
+
+function isPlainObject(value: object, depth: number): boolean {
+  if (Object.getPrototypeOf(value) !== Object.prototype || 'toJSON' in value) return false;
+  for (const name of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[name];
+    if (member !== undefined && !isPlainData(member, depth + 1)) return false;
+    if (!isPlainText(name)) return false;
+  }
+  return true;
+}
+
 function assertName(value: unknown, field: string, index: number): void {
   if (typeof value !== 'string') throw invalid(index, `${field} must be a string, got ${typeof value}`);
   if (value.length === 0) throw invalid(index, `${field} is empty`);
   if (value.length > MAX_NAME_LENGTH) {
     throw invalid(index, `${field} has ${value.length} characters, ${MAX_NAME_LENGTH} are allowed`);
   }
-  const problem = stringProblem(value, field);
-  if (problem) throw invalid(index, problem);
+  if (!isPlainText(value)) throw invalid(index, stringProblem(value, field) ?? `${field} is not valid text`);
 }
 
 function assertId(id: unknown, index: number): void {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import type { Random } from '../message/retry-policy.js';
 
 export interface Uuidv7Options {
@@ -8,11 +9,19 @@ export interface Uuidv7Options {
   readonly random?: Random;
 }
 
+const OPTION_NAMES: OptionNames<Uuidv7Options> = { now: true, random: true };
+
 /** The twelve bits after the timestamp count within a millisecond, which keeps the ids of a process in order. */
 const COUNTER_LIMIT = 0x1000;
 
-/** Returns a generator of UUIDv7s. Each is greater than the one before, even if the clock goes back. */
-export function createUuidv7({ now = Date.now, random }: Uuidv7Options = {}): () => string {
+/**
+ * Returns a generator of UUIDv7s. Each is greater than the one before, even if the clock goes back.
+ *
+ * @throws `INVALID_CONFIG` for an unknown option.
+ */
+export function createUuidv7(options: Uuidv7Options = {}): () => string {
+  assertKnownOptions('createUuidv7', options, OPTION_NAMES);
+  const { now = Date.now, random } = options;
   const randomUuid = random ? () => uuidv4Of(random) : randomUUID;
   let lastMs = -1;
   let counter = 0;

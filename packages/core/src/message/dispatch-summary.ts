@@ -6,4 +6,6 @@ export interface DispatchSummary {
   readonly dead: number;
   /** Rows whose claim was lost before their outcome could be recorded; their new owner decides. */
   readonly fenced: number;
+  /** Rows released because their destination is away. Absent if there are none. */
+  readonly unavailable?: number;
 }

@@ -1,4 +1,5 @@
 import type { DeadReason } from './dead-reason.js';
+import { unknownOption } from './unknown-option.js';
 
 /** Stable codes: switch on these, not on messages. `docs/reference/errors.md` explains causes and fixes. */
 export type OutboxErrorCode =
@@ -50,6 +51,7 @@ export class PermanentError extends Error {
   readonly deadReason: DeadReason;
 
   constructor(message: string, options: PermanentErrorOptions = {}) {
+    assertOptions('PermanentError', options, { cause: true, reason: true });
     super(message, options);
     this.deadReason = options.reason ?? 'permanent';
   }
@@ -57,12 +59,47 @@ export class PermanentError extends Error {
 
 /** Throw it from a publisher when a retry may help, but no sooner than after `retryAfterMs`. */
 export class TransientError extends Error {
-  override readonly name = 'TransientError';
+  override readonly name: string = 'TransientError';
   readonly permanent = false;
   readonly retryAfterMs?: number;
 
-  constructor(message: string, retryAfterMs?: number, options?: ErrorOptions) {
+  constructor(message: string, retryAfterMs?: number, options: ErrorOptions = {}) {
+    assertOptions('TransientError', options, { cause: true });
     super(message, options);
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
   }
+}
+
+export interface UnavailableErrorOptions extends ErrorOptions {
+  /** How long the destination asked to be left alone. */
+  retryAfterMs?: number;
+  /** One such error is enough to know that every row would fail, such as a refused login. @default false */
+  isCertain?: boolean;
+}
+
+/**
+ * Throw it from a publisher when the destination is away and the row is not to blame. The row keeps its attempts, and
+ * nothing more is sent to that destination until one row got through.
+ */
+export class UnavailableError extends TransientError {
+  override readonly name = 'UnavailableError';
+  readonly unavailable = true;
+  readonly isCertain: boolean;
+
+  constructor(
+    message: string,
+    { retryAfterMs, isCertain = false, ...options }: UnavailableErrorOptions = {},
+  ) {
+    super(message, retryAfterMs, options);
+    this.isCertain = isCertain;
+  }
+}
+
+function assertOptions<Options extends object>(
+  where: string,
+  options: Options,
+  names: Readonly<Record<keyof Options, true>>,
+): void {
+  const problem = unknownOption(options, names);
+  if (problem) throw new OutboxError('INVALID_ARGUMENT', `${where}: ${problem}`);
 }

@@ -11,7 +11,12 @@ export type Outcome = { readonly id: string } & (
       /** The row was never handed to the publisher, so `attempts` does not change. */
       readonly untried?: boolean;
     }
-  | { readonly kind: 'released'; readonly delayMs?: number }
+  | {
+      readonly kind: 'released';
+      readonly delayMs?: number;
+      /** Its destination is away. Counted in the summary; stores ignore it. */
+      readonly isUnavailable?: boolean;
+    }
 );
 
 /** How many failed publishes an outcome adds to a row's `attempts`. */

@@ -7,6 +7,7 @@ import {
 } from './backoff-strategies.js';
 import { OutboxError } from './errors.js';
 import { assertKnownOptions, type OptionNames } from './known-options.js';
+import { assertWholeNumber } from './option-checks.js';
 import type { BackoffOptions, DelayBackoff, NamedBackoff, RetryOptions } from './retry-options.js';
 
 export interface RetryPolicy {
@@ -89,10 +90,11 @@ export function assertRetryOptions(
 }
 
 export function assertMaxAttempts(maxAttempts: number, where: string): void {
-  const whole = Number.isInteger(maxAttempts) && maxAttempts <= 2_147_483_647;
-  if (!(maxAttempts >= 1 && (whole || maxAttempts === Number.POSITIVE_INFINITY))) {
-    throw invalid(where, `maxAttempts must be a whole number from 1, got ${String(maxAttempts)}`);
-  }
+  if (maxAttempts === Number.POSITIVE_INFINITY) return;
+  assertWholeNumber(`${where}: maxAttempts`, maxAttempts, {
+    most: 2_147_483_647,
+    code: 'INVALID_RETRY_POLICY',
+  });
 }
 
 export function assertBackoff(

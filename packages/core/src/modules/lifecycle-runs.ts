@@ -1,6 +1,6 @@
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
-import { endsWithin, systemClock } from '../modules/clock.js';
+import { endsWithin, systemClock } from '../runtime/timing.js';
 import { assertGrace, DEFAULT_GRACE_MS, type Lifecycle, type StopOptions } from './lifecycle.js';
 
 /** How long an abandoned start waits for the parts that had started to stop: they may hang for the same reason. */

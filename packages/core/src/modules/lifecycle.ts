@@ -1,5 +1,6 @@
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
+import { isTimerDelay } from '../message/option-checks.js';
 import { Contributions } from './contributions.js';
 import { nameToken } from './token.js';
 
@@ -14,13 +15,13 @@ export interface StopOptions {
 export const DEFAULT_GRACE_MS = 10_000;
 
 export function assertGrace(graceMs = 0): void {
-  // A longer grace period overflows the timer, which would then fire at once.
-  if (graceMs >= 0 && graceMs < 2 ** 31) return;
+  if (isTimerDelay(graceMs, 0)) return;
   throw new OutboxError(
     'INVALID_ARGUMENT',
     `graceMs must be 0 or more and below 2^31, got ${String(graceMs)}`,
   );
 }
+
 export const STOP_NAMES: OptionNames<StopOptions> = { graceMs: true };
 
 /** Something that runs between `app.start()` and `app.stop()`. */

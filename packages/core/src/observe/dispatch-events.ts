@@ -3,6 +3,7 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import { errorText } from '../message/error-text.js';
 import type { OutboxBacklog, OutboxRow } from '../message/outbox-row.js';
 import { nameToken } from '../modules/token.js';
+import { TypedEvents } from '../runtime/typed-events.js';
 import type { FailureCount } from './failure-count.js';
 import type { SchemaProblem } from './schema-problem.js';
 
@@ -48,12 +49,20 @@ export interface DispatchEventMap {
   readonly trouble: { readonly error: unknown; readonly retryInMs: number };
   /** A problem of the store that no call reports, such as a lost idle connection or a lock held by somebody else. */
   readonly storeProblem: { readonly error: unknown };
+  /** A destination is away: nothing is sent to it until one row gets through. Its rows keep their attempts. */
+  readonly unavailable: {
+    readonly destination: string;
+    readonly error: unknown;
+    readonly nextTryInMs: number;
+  };
+  /** A row got through to a destination that was away. */
+  readonly available: { readonly destination: string; readonly afterMs: number };
   /** The store answers again. */
   readonly recovered: { readonly afterMs: number };
   /** Whether hints wake the worker. If not, it polls. */
   readonly wakeup: { readonly isListening: boolean; readonly error?: unknown; readonly willRetry?: boolean };
-  /** A listener of the event named `signal` failed. Without a listener for this event, it becomes a process warning. */
-  readonly listenerFailed: { readonly signal: DispatchEventName; readonly error: unknown };
+  /** A listener of `event` failed. Without a listener for this event, it becomes a process warning. */
+  readonly listenerFailed: { readonly event: DispatchEventName; readonly error: unknown };
 }
 
 export type DispatchEventName = keyof DispatchEventMap;
@@ -67,43 +76,14 @@ export type DispatchEventListener<Name extends DispatchEventName> = (
  * @example
  * app.get(DispatchEvents).on('dead', ({ row, reason, error }) => log.error({ id: row.id, reason, error }));
  */
-export class DispatchEvents {
+export class DispatchEvents extends TypedEvents<DispatchEventMap> {
   static {
     nameToken(this, '@postcommit/core/DispatchEvents');
   }
 
-  readonly #listeners = new Map<DispatchEventName, Set<DispatchEventListener<never>>>();
-
-  /** Registers a listener. Returns an unsubscribe function. */
-  on<Name extends DispatchEventName>(name: Name, listener: DispatchEventListener<Name>): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, listeners.add(listener));
-    return () => {
-      listeners.delete(listener);
-    };
-  }
-
-  /** For the engine: calls every listener, even if others fail. */
-  emit<Name extends DispatchEventName>(name: Name, event: DispatchEventMap[Name]): void {
-    for (const listener of this.#listeners.get(name) ?? []) {
-      try {
-        const result = (listener as DispatchEventListener<Name>)(event);
-        // Any thenable, not only a Promise: an ORM query runs only when it is awaited.
-        if (isThenable(result)) Promise.resolve(result).catch((error) => this.#listenerFailed(name, error));
-      } catch (error) {
-        this.#listenerFailed(name, error);
-      }
-    }
-  }
-
-  /** Whether an event has listeners. Lets callers skip costly work. */
-  hasListeners(name: DispatchEventName): boolean {
-    return (this.#listeners.get(name)?.size ?? 0) > 0;
-  }
-
-  #listenerFailed(name: DispatchEventName, error: unknown): void {
+  protected override listenerFailed(name: DispatchEventName, error: unknown): void {
     if (name !== 'listenerFailed' && this.hasListeners('listenerFailed')) {
-      this.emit('listenerFailed', { signal: name, error });
+      this.emit('listenerFailed', { event: name, error });
       return;
     }
     process.emitWarning(
@@ -111,8 +91,4 @@ export class DispatchEvents {
       'OutboxWarning',
     );
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

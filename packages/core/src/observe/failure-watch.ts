@@ -1,5 +1,6 @@
 import { OutboxError } from '../message/errors.js';
-import { type Clock, systemClock } from '../modules/clock.js';
+import { assertWholeNumber } from '../message/option-checks.js';
+import { type Clock, systemClock } from '../runtime/timing.js';
 import type { DispatchEvents } from './dispatch-events.js';
 import type { FailureThreshold } from './failure-count.js';
 
@@ -73,8 +74,7 @@ class TopicFailures {
 /** Throws `INVALID_CONFIG` for an invalid `onFailures`. */
 export function assertFailureHook(hook: FailureThreshold & { readonly notify: unknown }): void {
   const { threshold, windowMs, notify } = hook;
-  if (!(Number.isInteger(threshold) && threshold >= 1))
-    throw invalid(`threshold must be a whole number from 1, got ${String(threshold)}`);
+  assertWholeNumber('OutboxModule: onFailures.threshold', threshold);
   if (!(Number.isFinite(windowMs) && windowMs >= 1))
     throw invalid(`windowMs must be at least 1, got ${String(windowMs)}`);
   if (typeof notify !== 'function') throw invalid(`notify must be a function, got ${typeof notify}`);

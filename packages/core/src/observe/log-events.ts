@@ -1,6 +1,6 @@
 import { errorText } from '../message/error-text.js';
 import type { OutboxRow } from '../message/outbox-row.js';
-import type { Clock } from '../modules/clock.js';
+import type { Clock } from '../runtime/timing.js';
 import type { DispatchEvents } from './dispatch-events.js';
 import type { OutboxLogger } from './outbox-logger.js';
 
@@ -42,6 +42,20 @@ export function logEvents(events: DispatchEvents, logger: OutboxLogger, clock: C
         `stopped with ${abandoned.length} publishes unfinished; their claims expire`,
       );
   });
+  events.on('unavailable', ({ destination, error, nextTryInMs }) =>
+    log.write(
+      'error',
+      `unavailable ${destination}`,
+      `destination ${quoted(destination)} is away, next try in ${nextTryInMs} ms: ${quoted(errorText(error))}`,
+    ),
+  );
+  events.on('available', ({ destination, afterMs }) =>
+    log.write(
+      'info',
+      `available ${destination}`,
+      `destination ${quoted(destination)} is back after ${afterMs} ms`,
+    ),
+  );
   logStore(events, log);
 }
 

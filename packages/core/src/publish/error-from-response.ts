@@ -1,4 +1,4 @@
-import { OutboxError, PermanentError, TransientError } from '../message/errors.js';
+import { OutboxError, PermanentError, UnavailableError } from '../message/errors.js';
 import { maskSecrets } from '../message/mask-secrets.js';
 
 /** The part of an HTTP response that is read. The `Response` of `fetch` fits. */
@@ -15,12 +15,12 @@ const DEFAULT_RETRY_AFTER_MS = 60_000;
 const EXCERPT_LENGTH = 1_000;
 
 /** Wrong credentials, a wrong address or a receiver that is not ready: the next deployment may fix it. */
-const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 405, 407, 408, 425]);
+const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 405, 407, 408, 425]);
 
 /**
  * Returns the error to throw for an HTTP response that is not 2xx. Redirects, 401, 403, 404, 405, 407, 408, 425, 429
- * and 5xx are transient; 400, 410, 413, 415, 422 and all others are permanent. For transient
- * errors, a Retry-After header, in seconds or as a date, sets the shortest delay.
+ * and 5xx say that the receiver is unavailable, which costs no attempts; 400, 410, 413, 415, 422 and all others are
+ * permanent. For an unavailable receiver, a Retry-After header, in seconds or as a date, sets the shortest delay.
  *
  * Call `fetch` with `redirect: 'manual'`. Otherwise it may follow a redirect with a GET without the body, and the 200
  * of that page would count as delivered.
@@ -31,7 +31,7 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 405, 407
  *
  * @throws `INVALID_ARGUMENT` for a 2xx.
  */
-export async function errorFromResponse(response: HttpResponse): Promise<PermanentError | TransientError> {
+export async function errorFromResponse(response: HttpResponse): Promise<PermanentError | UnavailableError> {
   const { status } = response;
   if (status >= 200 && status < 300) {
     throw new OutboxError(
@@ -39,14 +39,19 @@ export async function errorFromResponse(response: HttpResponse): Promise<Permane
       `errorFromResponse: ${status} is a success; check response.ok first`,
     );
   }
-  if (isRedirect(response)) return new TransientError(redirectText(response), retryAfterMs(response));
-  if (status === 429)
-    return new TransientError('Rate limited', retryAfterMs(response) ?? DEFAULT_RETRY_AFTER_MS);
-  if (status >= 500) return new TransientError(`Server error: ${status}`, retryAfterMs(response));
-  if (TRANSIENT_STATUSES.has(status))
-    return new TransientError(`Unexpected status: ${status}`, retryAfterMs(response));
+  const problem = problemOfReceiver(response);
+  if (problem !== undefined) return new UnavailableError(problem, waitOf(response));
   if (status === 400) return new PermanentError(`Bad request: ${await bodyExcerpt(response)}`);
   return new PermanentError(`Unexpected status: ${status}`);
+}
+
+/** Undefined if the response is about the message. */
+function problemOfReceiver(response: HttpResponse): string | undefined {
+  const { status } = response;
+  if (isRedirect(response)) return redirectText(response);
+  if (status === 429) return 'Rate limited';
+  if (status >= 500) return `Server error: ${status}`;
+  return UNAVAILABLE_STATUSES.has(status) ? `Unexpected status: ${status}` : undefined;
 }
 
 function isRedirect({ status, type }: HttpResponse): boolean {
@@ -58,6 +63,12 @@ function redirectText({ status, headers }: HttpResponse): string {
   const target = location ? `to ${maskSecrets(location).slice(0, EXCERPT_LENGTH)}` : 'without a location';
   const found = status === 0 ? 'hidden by the runtime' : `${status} ${target}`;
   return `Unexpected redirect: ${found}; it was not followed, since a redirected POST may arrive without its body`;
+}
+
+function waitOf(response: HttpResponse): { retryAfterMs?: number } {
+  const usual = response.status === 429 ? DEFAULT_RETRY_AFTER_MS : undefined;
+  const waitMs = retryAfterMs(response) ?? usual;
+  return waitMs === undefined ? {} : { retryAfterMs: waitMs };
 }
 
 function retryAfterMs(response: HttpResponse): number | undefined {

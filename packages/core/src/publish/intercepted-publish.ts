@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { OutboxRow } from '../message/outbox-row.js';
 import type { PublishContext } from '../message/publish-context.js';
 import { intercept, type PublishLayer, type PublishStep } from '../observe/interceptors.js';
@@ -13,14 +14,21 @@ export type PublishGroup = (
 
 /** Returns `publisher.publish` wrapped in these layers. */
 export function publishThrough(layers: readonly PublishLayer[], publisher: OutboxPublisher): PublishStep {
-  if (layers.length === 0) return (row, context) => publisher.publish(row, context);
   const publish = intercept(layers, (row, context) => publisher.publish(row, context));
   return (row, context) => publish(row, contextOf(row, context));
 }
 
 /** Returns `publishBatch` with these layers around each row. */
 export function publishGroupThrough(layers: readonly PublishLayer[]): PublishGroup {
-  if (layers.length === 0) return send;
+  const publish = layers.length === 0 ? send : sendThrough(layers);
+  return (publisher, rows, context) => {
+    // One signal serves all rows of the group, so a listener for each row is not a leak.
+    setMaxListeners(0, context.signal);
+    return publish(publisher, rows, context);
+  };
+}
+
+function sendThrough(layers: readonly PublishLayer[]): PublishGroup {
   return async (publisher, rows, context) => {
     const barrier = new GroupBarrier(rows);
     const results = rows.map(async (row, index) => {

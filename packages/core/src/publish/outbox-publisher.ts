@@ -23,6 +23,12 @@ export abstract class OutboxPublisher {
   abstract publish(row: OutboxRow, context: PublishContext): Promise<void>;
 
   /**
+   * Optional, where one publisher sends to many places that can be away on their own: the host of a webhook, a tenant.
+   * Rows with the same destination stop together when it is unavailable. By default all rows of a publisher do.
+   */
+  destinationOf?(row: OutboxRow): string;
+
+  /**
    * Optional, for brokers that accept many messages at once. Called instead of `publish`, with all rows of a batch that
    * can be published now. Return one result for each row, in order; if it throws, all of them have failed.
    *

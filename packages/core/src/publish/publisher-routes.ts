@@ -29,13 +29,13 @@ export class RoutedPublisher extends OutboxPublisher {
     this.#routes = [...routes];
   }
 
-  /** Returns the publisher of this row; undefined if no route matches. */
-  publisherOf(row: OutboxRow): OutboxPublisher | undefined {
-    return this.#routes.find((route) => route.matches(row))?.publisher;
+  /** Returns the route of this row; undefined if none matches. */
+  routeOf(row: OutboxRow): OutboxRoute | undefined {
+    return this.#routes.find((route) => route.matches(row));
   }
 
   async publish(row: OutboxRow, context: PublishContext): Promise<void> {
-    const publisher = this.publisherOf(row);
+    const publisher = this.routeOf(row)?.publisher;
     if (!publisher) {
       const names = this.#routes.map(({ name }) => name).join(', ');
       throw new PermanentError(`no route for topic '${row.topic}'; the routes are: ${names}`);
@@ -44,10 +44,20 @@ export class RoutedPublisher extends OutboxPublisher {
   }
 }
 
+/** The publisher that a row ends up with, and the name of its route. */
+export interface FinalPublisher {
+  readonly publisher: OutboxPublisher;
+  readonly name: string;
+}
+
 /** Follows nested routes to the publisher of a row, so that rows of one route can share a call. */
-export function finalPublisher(publisher: OutboxPublisher, row: OutboxRow): OutboxPublisher {
-  const next = publisher instanceof RoutedPublisher ? publisher.publisherOf(row) : undefined;
-  return next ? finalPublisher(next, row) : publisher;
+export function finalPublisher(
+  publisher: OutboxPublisher,
+  row: OutboxRow,
+  name = 'publisher',
+): FinalPublisher {
+  const route = publisher instanceof RoutedPublisher ? publisher.routeOf(row) : undefined;
+  return route ? finalPublisher(route.publisher, row, route.name) : { publisher, name };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { DeadReason } from '../message/dead-reason.js';
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
+import { assertTimerDelay, assertWholeNumber } from '../message/option-checks.js';
 import type {
   OutboxBacklog,
   OutboxCounts,
@@ -16,6 +17,7 @@ import type { RetryOptions } from '../message/retry-options.js';
 import { assertRetryOptions, boundedDelayMs } from '../message/retry-policy.js';
 import type { PeekOptions } from '../message/row-filter.js';
 import { nameToken } from '../modules/token.js';
+import { DEFAULT_CLAIM_TIMEOUT_MS } from '../runtime/claim-timing.js';
 
 export interface OutboxStoreOptions {
   /**
@@ -49,7 +51,11 @@ export interface RequeueOptions {
   readonly retry?: RetryOptions | undefined;
 }
 
-const DEFAULT_CLAIM_TIMEOUT_MS = 5 * 60_000;
+/** Narrows a claim. */
+export interface ClaimOptions {
+  /** Topics whose destination is away or that are paused. @default none */
+  readonly exceptTopics?: readonly string[];
+}
 
 /**
  * Stores rows and hands out claims. A claim is the right to publish a row for `claimTimeoutMs`: `fetchPending` takes it
@@ -67,15 +73,7 @@ export abstract class OutboxStore {
 
   constructor(options: OutboxStoreOptions = {}) {
     this.claimTimeoutMs = options.claimTimeoutMs ?? DEFAULT_CLAIM_TIMEOUT_MS;
-    // A longer timeout overflows the timer, which would then fire at once.
-    if (
-      !(Number.isFinite(this.claimTimeoutMs) && this.claimTimeoutMs >= 1 && this.claimTimeoutMs < 2 ** 31)
-    ) {
-      throw new OutboxError(
-        'INVALID_CONFIG',
-        `claimTimeoutMs must be at least 1 and below 2^31, got ${String(options.claimTimeoutMs)}`,
-      );
-    }
+    assertTimerDelay('claimTimeoutMs', this.claimTimeoutMs);
     this.pipeline = options.pipeline ?? new EnqueuePipeline();
   }
 
@@ -117,8 +115,10 @@ export abstract class OutboxStore {
    * Claims due rows, oldest first, all under the same `claimToken`. A row whose claim expired is returned alone, with
    * `retakes` increased by one. Rows with the same key are returned in order, and only while nobody else holds a claim
    * on the key. If it returns fewer rows than `limit`, none of them retaken or keyed, no other row is due.
+   *
+   * With `exceptTopics`, rows of these topics are left out, and so are the rows behind them with the same key.
    */
-  abstract fetchPending(limit: number): Promise<OutboxRow[]>;
+  abstract fetchPending(limit: number, options?: ClaimOptions): Promise<OutboxRow[]>;
 
   /**
    * Records outcomes and ends the claims. Returns the ids that were still ours; the others were fenced and did not
@@ -182,6 +182,17 @@ export abstract class OutboxStore {
 
   /** Counts waiting rows, up to `atMost`. Cheap enough to call often. */
   abstract backlog(atMost?: number): Promise<OutboxBacklog>;
+
+  /**
+   * Returns in how many milliseconds, by the store's clock and rounded up, the first row falls due that is not due yet;
+   * undefined if there is none, or if the store does not know. Rows that are already due don't count, whether they are
+   * claimed, wait behind their key or may be claimed now. The worker asks before it sleeps, so the answer must be cheap.
+   *
+   * Override it if the store can answer. Otherwise the worker sleeps until its next poll.
+   */
+  nextDueInMs(): Promise<number | undefined> {
+    return Promise.resolve(undefined);
+  }
 
   /**
    * Lists rows without claiming them. By default, pending rows are listed in the order they fall due, dispatched and
@@ -311,8 +322,9 @@ function isPurgeCut(cut: PurgeCut): boolean {
 
 /** For stores: throws `INVALID_ARGUMENT` for an invalid limit. */
 export function assertLimit(limit: number): void {
-  if (Number.isInteger(limit) && limit >= 1) return;
-  throw new OutboxError('INVALID_ARGUMENT', `limit must be a whole number from 1, got ${String(limit)}`);
+  // Runs for every claim, so the check with the error text runs only if it fails.
+  if (!(Number.isInteger(limit) && limit >= 1))
+    assertWholeNumber('limit', limit, { code: 'INVALID_ARGUMENT' });
 }
 
 const FILTER_NAMES: OptionNames<RowFilter> = {

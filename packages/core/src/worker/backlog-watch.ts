@@ -1,5 +1,5 @@
-import type { Clock } from '../modules/clock.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
+import type { Clock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 
 const CHECK_INTERVAL_MS = 15_000;

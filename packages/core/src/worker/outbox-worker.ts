@@ -2,15 +2,16 @@ import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from '../dis
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
-import { systemClock } from '../modules/clock.js';
 import { assertGrace, DEFAULT_GRACE_MS, STOP_NAMES, type StopOptions } from '../modules/lifecycle.js';
 import { nameToken } from '../modules/token.js';
 import { DispatchEvents } from '../observe/dispatch-events.js';
+import type { Outage } from '../publish/breaker.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
+import { systemClock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 import type { OutboxWakeup } from '../store/outbox-wakeup.js';
 import { BacklogWatch } from './backlog-watch.js';
-import { StoreTrouble } from './store-trouble.js';
+import { StoreTrouble } from './claim-pace.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker-config.js';
 import { WorkerRun, type WorkerRunOptions } from './worker-run.js';
 
@@ -28,6 +29,8 @@ export interface WorkerHealth {
   readonly oldestPendingAgeMs?: number;
   /** Rows claimed by this worker and not settled yet. */
   readonly rowsInFlight: number;
+  /** Destinations that are away: nothing is published to them. Absent if there are none. */
+  readonly outages?: readonly Outage[];
   /** Whether hints from other processes arrive. If not, the worker polls. */
   readonly isListening: boolean;
   readonly error?: string;
@@ -81,11 +84,13 @@ export class OutboxWorker {
       ...(backlogThreshold !== undefined && { backlogThreshold }),
     });
     const { events = new DispatchEvents(), clock = systemClock, random = Math.random } = dispatching;
+    // Due at once, as for a dispatcher, a row would be tried hundreds of times a second: the next call is at once too.
+    const { backoff = { type: 'fixed', delayMs: config.pollIntervalMs } } = dispatching;
     this.events = events;
     this.#store = store;
     this.#wakeup = wakeup;
     this.#options = {
-      engine: new DispatchEngine(store, publisher, { ...dispatching, events }),
+      engine: new DispatchEngine(store, publisher, { ...dispatching, backoff, events }),
       trouble: new StoreTrouble(events, clock, random),
       config,
       events,
@@ -104,10 +109,12 @@ export class OutboxWorker {
     if (this.#stopping !== undefined)
       throw new OutboxError('INVALID_ARGUMENT', 'the worker is being stopped: await stop() before start()');
     if (this.#run) return;
-    this.#unsubscribe = this.#subscribe();
+    const run = new WorkerRun(this.#options);
+    this.#unsubscribe = this.#subscribe(run);
     this.#backlog?.start();
     this.events.emit('started', {});
-    this.#run = new WorkerRun(this.#options);
+    this.#run = run;
+    run.start();
   }
 
   /**
@@ -130,10 +137,12 @@ export class OutboxWorker {
   async health(): Promise<WorkerHealth> {
     const { trouble, engine } = this.#options;
     const { lastAnswerAgeMs } = trouble;
+    const outages = engine.availability.outages();
     const isRunning = this.#run !== undefined && this.#stopping === undefined;
     const known = {
       rowsInFlight: this.#run?.rowsInFlight ?? 0,
       isListening: this.#isListening,
+      ...(outages.length > 0 && { outages }),
       ...(lastAnswerAgeMs !== undefined && { lastPollAgeMs: lastAnswerAgeMs }),
     };
     try {
@@ -150,15 +159,15 @@ export class OutboxWorker {
     }
   }
 
-  #subscribe(): () => Promise<void> {
+  #subscribe(run: WorkerRun): () => Promise<void> {
     const stopListening = this.#wakeup?.subscribe({
-      onHint: () => this.#run?.hint('after-commit'),
+      onHint: run.hint.bind(run, 'after-commit'),
       onStatus: (status) => {
         this.#isListening = status.isListening;
         this.events.emit('wakeup', status);
       },
     });
-    const stopWatchingStore = this.#store.onEnqueue(() => this.#run?.hint('before-commit'));
+    const stopWatchingStore = this.#store.onEnqueue(run.hint.bind(run, 'before-commit'));
     return async () => {
       stopWatchingStore();
       await stopListening?.();

@@ -1,13 +1,13 @@
 import type { ClaimedBatch } from '../dispatch/claimed-batch.js';
 import type { DispatchEngine } from '../dispatch/dispatch-engine.js';
 import type { DispatchSummary } from '../message/dispatch-summary.js';
-import type { Clock } from '../modules/clock.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
+import type { Clock } from '../runtime/timing.js';
+import { type HintTime, NextDue, PollPace, type PollResult, type StoreTrouble } from './claim-pace.js';
 import { InFlightBudget } from './in-flight-budget.js';
-import { Inbox } from './inbox.js';
-import { type HintTime, PollPace, type PollResult } from './poll-pace.js';
-import type { StoreTrouble } from './store-trouble.js';
 import type { WorkerConfig } from './worker-config.js';
+import type { StopEvent, WorkerEvent } from './worker-event.js';
+import { WorkerStop } from './worker-stop.js';
 
 export interface WorkerRunOptions {
   readonly engine: DispatchEngine;
@@ -17,58 +17,41 @@ export interface WorkerRunOptions {
   readonly clock: Clock;
 }
 
-/** Everything that can happen during a run. */
-type WorkerEvent =
-  | { readonly kind: 'hint'; readonly time: HintTime }
-  | { readonly kind: 'timer' }
-  | { readonly kind: 'claimed'; readonly batch: ClaimedBatch | undefined; readonly limit: number }
-  | { readonly kind: 'claimFailed'; readonly error: unknown }
-  | {
-      readonly kind: 'batchEnded';
-      readonly batch: ClaimedBatch;
-      readonly summary: DispatchSummary | undefined;
-    }
-  | { readonly kind: 'stop'; readonly graceMs: number; readonly unsubscribed: Promise<void> }
-  | { readonly kind: 'unstartedReleased' }
-  | { readonly kind: 'lateClaimsReleased' }
-  | { readonly kind: 'graceOver'; readonly graceMs: number }
-  | { readonly kind: 'settleGraceOver' };
-
-/**
- * While running, claims are sent. A stop then goes through three phases: `releasing` rows that have not started,
- * `draining` the batches in flight, and `closing`, which waits until claims that were answered late are released.
- */
-type RunPhase = 'running' | 'releasing' | 'draining' | 'closing' | 'over';
-
-/** How long a stop waits for outcomes to be recorded after the grace period for publishing is over. */
-const SETTLE_GRACE_MS = 5_000;
-
 /**
  * One run of the worker, from start to stop: a loop over its inbox. Only the loop changes the state: `#claimIfDue`
  * sends claims, and `#on` handles events. At most one claim is under way. The batch it returns is published
- * concurrently with the loop, and its end is posted to the inbox.
+ * concurrently with the loop, and its end is posted to the inbox. So is the answer to when the next row falls due.
  */
 export class WorkerRun {
   readonly #options: WorkerRunOptions;
-  readonly #inbox = new Inbox<WorkerEvent>();
+  /** In the order in which they happened. */
+  readonly #inbox: WorkerEvent[] = [];
   readonly #pace: PollPace;
+  readonly #nextDue: NextDue;
   readonly #budget: InFlightBudget;
   /** Batches in flight, each with a promise that resolves when it has ended and never rejects. */
   readonly #batches = new Map<ClaimedBatch, Promise<void>>();
-  /** Batches that were in flight when the stop began, or were claimed after that. */
-  readonly #leftAtStop = new Set<ClaimedBatch>();
-  readonly #ended: Promise<void>;
-  #phase: RunPhase = 'running';
+  #ended: Promise<void> = Promise.resolve();
+  #stop: WorkerStop | undefined;
   #isClaiming = false;
   /** Whether to send a claim as soon as there is room for its rows. */
   #isClaimDue = true;
+  /** Whether the claim waits because nothing can be published. */
+  #isHeld = false;
+  /** When the timer for the next claim fires. */
+  #wakeAtMs = 0;
   #cancelTimer: () => void = () => {};
+  #wake: () => void = () => {};
 
   constructor(options: WorkerRunOptions) {
     this.#options = options;
     this.#pace = new PollPace(options.config.pollIntervalMs);
+    this.#nextDue = new NextDue(options.clock, options.config.pollIntervalMs);
     this.#budget = new InFlightBudget(options.config.maxBytesInFlight);
-    options.engine.open();
+  }
+
+  start(): void {
+    this.#options.engine.open();
     this.#ended = this.#loop();
   }
 
@@ -78,7 +61,7 @@ export class WorkerRun {
 
   /** Rows may be due: a transaction has committed them or is about to. */
   hint(time: HintTime): void {
-    this.#inbox.post({ kind: 'hint', time });
+    this.#post({ kind: 'hint', time });
   }
 
   /**
@@ -86,20 +69,32 @@ export class WorkerRun {
    * published here. `unsubscribed` resolves when no more hints arrive.
    */
   async stop(graceMs: number, unsubscribed: Promise<void>): Promise<string[]> {
-    this.#inbox.post({ kind: 'stop', graceMs, unsubscribed });
+    this.#post({ kind: 'stop', graceMs, unsubscribed });
     await this.#ended;
-    const { engine } = this.#options;
-    engine.calls.giveUp(new Error('the worker was stopped'));
-    const unresolved = [...this.#leftAtStop].flatMap((batch) => batch.unresolved);
-    return [...new Set([...unresolved, ...engine.idsOutsideBatches])];
+    return this.#stop?.abandonedIds() ?? [];
   }
 
   async #loop(): Promise<void> {
-    while (this.#phase !== 'over') {
+    while (!this.#stop?.isOver) {
       this.#claimIfDue();
-      this.#on(await this.#inbox.next());
-      if (this.#phase === 'draining' && !this.#isClaiming && this.#batches.size === 0)
-        this.#closeLateClaims();
+      this.#on(await this.#nextEvent());
+      if (!this.#isClaiming && this.#batches.size === 0) this.#stop?.drained();
+    }
+    this.#cancelTimer();
+  }
+
+  #post(event: WorkerEvent): void {
+    this.#inbox.push(event);
+    this.#wake();
+  }
+
+  async #nextEvent(): Promise<WorkerEvent> {
+    for (;;) {
+      const event = this.#inbox.shift();
+      if (event) return event;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     }
   }
 
@@ -118,37 +113,39 @@ export class WorkerRun {
       case 'claimFailed':
         this.#onClaimFailed(event.error);
         break;
+      case 'nextDue':
+        this.#onNextDue(event.inMs);
+        break;
+      case 'nextDueFailed':
+        this.#onNextDueFailed(event.error);
+        break;
       case 'batchEnded':
         this.#onBatchEnded(event.batch, event.summary);
         break;
       case 'stop':
-        this.#onStop(event.graceMs, event.unsubscribed);
+        this.#onStop(event);
         break;
-      case 'unstartedReleased':
-        this.#phase = 'draining';
-        break;
-      case 'graceOver':
-        this.#onGraceOver(event.graceMs);
-        break;
-      case 'settleGraceOver':
-        for (const batch of this.#batches.keys()) batch.giveUpSettling();
-        this.#end();
-        break;
-      case 'lateClaimsReleased':
-        this.#end();
+      default:
+        this.#stop?.on(event);
     }
   }
 
   #claimIfDue(): void {
-    if (this.#phase !== 'running' || !this.#isClaimDue || this.#isClaiming) return;
-    const limit = this.#room();
+    if (this.#stop || !this.#isClaimDue || this.#isClaiming) return;
+    const { availability } = this.#options.engine;
+    const limit = availability.limit(this.#room());
     if (limit === 0) return;
+    this.#isHeld = availability.waitMs > 0;
+    if (this.#isHeld) {
+      this.#claimAfter(availability.waitMs);
+      return;
+    }
     this.#cancelTimer();
     this.#isClaimDue = false;
     this.#isClaiming = true;
     this.#options.engine.claim(limit).then(
-      (batch) => this.#inbox.post({ kind: 'claimed', batch, limit }),
-      (error: unknown) => this.#inbox.post({ kind: 'claimFailed', error }),
+      (batch) => this.#post({ kind: 'claimed', batch, limit }),
+      (error: unknown) => this.#post({ kind: 'claimFailed', error }),
     );
   }
 
@@ -162,6 +159,7 @@ export class WorkerRun {
   }
 
   #onHint(time: HintTime): void {
+    this.#nextDue.forget();
     const shouldPoll = this.#pace.hint(time);
     // While the store can't be reached, only its retry timer counts.
     if (shouldPoll && !this.#isClaiming && !this.#options.trouble.current) this.#isClaimDue = true;
@@ -170,21 +168,59 @@ export class WorkerRun {
   #onClaimed(batch: ClaimedBatch | undefined, limit: number): void {
     this.#isClaiming = false;
     this.#options.trouble.answered();
+    this.#nextDue.polled({ foundRows: batch !== undefined });
     if (batch) this.#launch(batch, limit);
     // A batch that ended meanwhile may have freed rows that this claim could not see: claim again at once.
     else if (this.#isClaimDue) return;
-    if (this.#phase === 'running') this.#claimAfter(this.#pace.afterPoll(resultOf(batch, limit)));
+    if (this.#stop) return;
+    const waitMs = this.#pace.afterPoll(resultOf(batch, limit));
+    this.#claimAfter(this.#nextDue.shorten(waitMs));
+    if (!batch) this.#askNextDue(waitMs);
+  }
+
+  /** Asks for nothing that the worker could not do without: only a wait is shortened. */
+  #askNextDue(waitMs: number): void {
+    if (!this.#nextDue.isWorthAsking(waitMs)) return;
+    this.#nextDue.asked();
+    this.#options.engine.nextDueInMs().then(
+      (inMs) => this.#post({ kind: 'nextDue', inMs }),
+      (error: unknown) => this.#post({ kind: 'nextDueFailed', error }),
+    );
+  }
+
+  #onNextDue(inMs: number | undefined): void {
+    const isCurrent = this.#nextDue.answered(inMs);
+    if (!this.#isAsleep) return;
+    const restMs = this.#restMs;
+    const waitMs = this.#nextDue.shorten(restMs);
+    if (waitMs < restMs) this.#claimAfter(waitMs);
+    if (!isCurrent) this.#askNextDue(restMs);
+  }
+
+  #onNextDueFailed(error: unknown): void {
+    this.#nextDue.answered(undefined);
+    if (!this.#stop) this.#options.events.emit('trouble', { error, retryInMs: Math.round(this.#restMs) });
+  }
+
+  /** Whether the timer for the next poll runs. A wait for the store, or for a destination, is not shortened. */
+  get #isAsleep(): boolean {
+    const isWaiting = !this.#isClaiming && !this.#isClaimDue && !this.#isHeld;
+    return isWaiting && !this.#stop && !this.#options.trouble.current;
+  }
+
+  get #restMs(): number {
+    return Math.max(0, this.#wakeAtMs - this.#options.clock.monotonicMs());
   }
 
   #onClaimFailed(error: unknown): void {
     this.#isClaiming = false;
-    if (this.#phase === 'running') this.#claimAfter(this.#options.trouble.failed(error));
+    if (!this.#stop) this.#claimAfter(this.#options.trouble.failed(error));
   }
 
   #launch(batch: ClaimedBatch, limit: number): void {
     const others = batch.isSuspect ? [...this.#batches.values()] : [];
     this.#budget.add(batch.rows);
-    if (this.#phase !== 'running') this.#leftAtStop.add(batch);
+    this.#stop?.add(batch);
     this.#batches.set(batch, this.#run(batch, limit, others));
   }
 
@@ -203,7 +239,7 @@ export class WorkerRun {
     // An interceptor may have thrown before it called `next`, or may not have awaited it.
     const [ended] = await Promise.allSettled([running, batch.close()]);
     const summary = ended.status === 'fulfilled' ? ended.value : undefined;
-    this.#inbox.post({ kind: 'batchEnded', batch, summary });
+    this.#post({ kind: 'batchEnded', batch, summary });
   }
 
   #onBatchEnded(batch: ClaimedBatch, summary: DispatchSummary | undefined): void {
@@ -211,47 +247,38 @@ export class WorkerRun {
     this.#budget.remove(batch.rows);
     const progress = (summary?.dispatched ?? 0) + (summary?.dead ?? 0);
     this.#pace.batchEnded({ madeProgress: progress > 0 });
+    const isBack = this.#isHeld && this.#options.engine.availability.waitMs === 0;
     // The next rows of its keys can be claimed now, and failed rows may already be due again.
-    if (progress > 0 && (batch.hasKeys || progress < batch.rows.length)) this.#isClaimDue = true;
+    const freedRows = progress > 0 && (batch.hasKeys || progress < batch.rows.length);
+    if (isBack || freedRows) this.#isClaimDue = true;
+    // A failed row may fall due before the worker wakes.
+    if (progress === batch.rows.length) return;
+    this.#nextDue.forget();
+    if (this.#isAsleep) this.#askNextDue(this.#restMs);
   }
 
   #claimAfter(waitMs: number): void {
     this.#cancelTimer();
     this.#isClaimDue = waitMs === 0;
+    this.#wakeAtMs = this.#options.clock.monotonicMs() + waitMs;
     if (waitMs > 0) this.#schedule(waitMs, { kind: 'timer' });
   }
 
-  #onStop(graceMs: number, unsubscribed: Promise<void>): void {
-    this.#phase = 'releasing';
-    this.#options.engine.close();
-    for (const batch of this.#batches.keys()) this.#leftAtStop.add(batch);
-    const released = [...this.#leftAtStop].map((batch) => batch.releaseUnstarted());
-    void Promise.all([...released, unsubscribed]).then(() => this.#inbox.post({ kind: 'unstartedReleased' }));
-    this.#schedule(graceMs, { kind: 'graceOver', graceMs });
-  }
-
-  #closeLateClaims(): void {
-    this.#phase = 'closing';
-    void this.#options.engine
-      .lateClaimsReleased()
-      .then(() => this.#inbox.post({ kind: 'lateClaimsReleased' }));
-  }
-
-  #onGraceOver(graceMs: number): void {
-    const reason = new Error(`worker stopping: the ${graceMs} ms grace period is over`);
-    for (const batch of this.#batches.keys()) batch.abandonRunning(reason);
-    this.#schedule(SETTLE_GRACE_MS, { kind: 'settleGraceOver' });
+  #onStop({ graceMs, unsubscribed }: StopEvent): void {
+    this.#stop = new WorkerStop({
+      engine: this.#options.engine,
+      inFlight: [...this.#batches.keys()],
+      graceMs,
+      unsubscribed,
+      post: (event) => this.#post(event),
+      schedule: (delayMs, event) => this.#schedule(delayMs, event),
+    });
   }
 
   /** There is one timer: for the next claim while running, for the grace periods during a stop. */
   #schedule(delayMs: number, event: WorkerEvent): void {
     this.#cancelTimer();
-    this.#cancelTimer = this.#options.clock.schedule(delayMs, () => this.#inbox.post(event));
-  }
-
-  #end(): void {
-    this.#cancelTimer();
-    this.#phase = 'over';
+    this.#cancelTimer = this.#options.clock.schedule(delayMs, () => this.#post(event));
   }
 }
 

@@ -30,7 +30,7 @@ class OverwritingTogether extends Overwriting {
   }
 }
 
-describe('a row that its publisher overwrites is settled as the row it was', () => {
+describe('a row that its publisher overwrites is settled by its original id', () => {
   test.each([
     ['one by one', new Overwriting()],
     ['together', new OverwritingTogether()],
@@ -53,7 +53,7 @@ describe('a row that its publisher overwrites is settled as the row it was', () 
     ]);
   });
 
-  test('and so is one that an interceptor overwrites', async () => {
+  test('so is a row that an interceptor overwrites', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1'));
     const interceptor: OutboxInterceptor = {

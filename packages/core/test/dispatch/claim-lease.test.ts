@@ -1,7 +1,7 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import { ClaimLease } from '../../src/dispatch/claim-lease.js';
-import { RowInFlight } from '../../src/dispatch/row-in-flight.js';
+import { RowInFlight } from '../../src/dispatch/rows-in-flight.js';
 import { type CountingClock, deferred, openOutbox, rowWith } from '../outbox-fixture.js';
 
 /** Answers `extendClaim` as the test says, and remembers what it was asked. */
@@ -49,7 +49,7 @@ describe('ClaimLease', () => {
     lease.end();
   });
 
-  test('counts from when the claim was sent: one that took its time is extended the sooner', async () => {
+  test('counts from when the claim was sent: a slow claim is extended earlier', async () => {
     const { clock, store } = openOutbox({ claimTimeoutMs: 300 }, (options) => new ExtendingStore(options));
     const sentAtMs = clock.monotonicMs();
     const a = inFlight('a');
@@ -61,7 +61,7 @@ describe('ClaimLease', () => {
     lease.end();
   });
 
-  test('lets go of a row that the store no longer extends, and aborts its publish', async () => {
+  test('drops a row that the store no longer extends, and aborts its publish', async () => {
     const { clock, store, lease, a, b } = openLease(['a', 'b']);
     store.answer = async () => ['b'];
     const aborted: string[] = [];
@@ -86,7 +86,7 @@ describe('ClaimLease', () => {
     lease.end();
   });
 
-  test('survives heartbeats that fail, as long as one succeeds before the deadline', async () => {
+  test('survives failed heartbeats if one succeeds before the deadline', async () => {
     const { clock, store, lease, a } = openLease(['a']);
     store.answer = (ids, call) => (call % 2 === 1 ? Promise.reject(new Error('away')) : Promise.resolve(ids));
     await clock.advance(2_000);
@@ -94,7 +94,7 @@ describe('ClaimLease', () => {
     lease.end();
   });
 
-  test('ends at the deadline when no heartbeat is answered', async () => {
+  test('ends at the deadline if no heartbeat is answered', async () => {
     const { clock, store, lease, a } = openLease(['a']);
     store.answer = () => deferred().promise.then(() => []);
     const aborted: string[] = [];
@@ -107,7 +107,7 @@ describe('ClaimLease', () => {
     lease.end();
   });
 
-  test('an answer that overtook an older one is not undone when the older one comes', async () => {
+  test('a late answer does not undo a newer one', async () => {
     const { clock, store, lease, a } = openLease(['a']);
     const firstAnswer = deferred();
     store.answer = (ids, call) => (call === 1 ? firstAnswer.promise.then(() => ids) : Promise.resolve(ids));
@@ -121,7 +121,7 @@ describe('ClaimLease', () => {
     lease.end();
   });
 
-  test('an answer that comes after the end starts nothing', async () => {
+  test('an answer after the end starts nothing', async () => {
     const { clock, store, lease, a } = openLease(['a']);
     const answer = deferred();
     store.answer = (ids) => answer.promise.then(() => ids);

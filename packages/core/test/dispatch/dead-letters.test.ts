@@ -9,7 +9,7 @@ import { type CountingClock, entries, openOutbox, refusal, scripted } from '../o
 
 const HOUR = 3_600_000;
 
-describe('every reason for death is reached through the engine', () => {
+describe('the engine can produce every dead reason', () => {
   const odd = new EnqueuePipeline({
     topics: {
       'order.paid': {
@@ -68,7 +68,7 @@ interface Graveyard {
   readonly store: MemoryOutboxStore;
   readonly start: Date;
   row(id: string): Promise<OutboxRow>;
-  /** Publishes what is due, and gives the ids. */
+  /** Publishes due rows, and returns their ids. */
   publish(): Promise<string[]>;
 }
 
@@ -107,7 +107,7 @@ async function graveyard(): Promise<Graveyard> {
 }
 
 describe('inspecting dead letters', () => {
-  test('shows each with its payload, error, reason and time, the latest first', async () => {
+  test('lists each with its payload, error, reason and time, latest first', async () => {
     const { store, start } = await graveyard();
     const letters = await store.peek({ state: 'dead' }, 10);
     expect(letters.map(({ id }) => id)).toEqual(['x4', 'x3', 'x2', 'x1']);
@@ -121,7 +121,7 @@ describe('inspecting dead letters', () => {
     });
   });
 
-  test('shows no more than asked for, and changes nothing', async () => {
+  test('lists no more than the limit, and changes nothing', async () => {
     const { store } = await graveyard();
     const before = await store.count();
     expect(await store.peek({ state: 'dead' }, 2)).toHaveLength(2);
@@ -131,7 +131,7 @@ describe('inspecting dead letters', () => {
 });
 
 describe('replaying one dead letter', () => {
-  test('publishes it again, with a full count of tries and nothing of its past', async () => {
+  test('publishes it again, with all its attempts and without its history', async () => {
     const { store, row, publish } = await graveyard();
     await store.requeue('x4');
     const replayed = await row('x4');
@@ -142,7 +142,7 @@ describe('replaying one dead letter', () => {
     expect(await row('x4')).toHaveProperty('dispatchedAt');
   });
 
-  test('of an id that does not exist is refused', async () => {
+  test('is rejected for an unknown id', async () => {
     const { store } = await graveyard();
     await expect(store.requeue('x99')).rejects.toThrow(refusal('ROW_NOT_FOUND', "no row with id 'x99'"));
   });
@@ -159,7 +159,7 @@ describe('replaying one dead letter', () => {
     expect(await row('x1')).toMatchObject({ attempts: 2, deadReason: 'exhausted' });
   });
 
-  test('of a key puts it behind what waits of its key', async () => {
+  test('puts a keyed row behind the pending rows of its key', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('A1', 'A2'));
     await dispatcher(scripted({ A1: new PermanentError('no') })).dispatchPending(1);
@@ -195,7 +195,7 @@ describe('replaying dead letters by filter', () => {
     expect(await store.count()).toMatchObject({ dead: 4 - ids.length });
   });
 
-  test('is bounded, oldest first, and says how many: repeat until none is left', async () => {
+  test('is bounded, oldest first, and returns how many: repeat until none is left', async () => {
     const { store, publish } = await graveyard();
     expect(await store.requeueWhere({}, 3)).toBe(3);
     expect(await publish()).toEqual(['x1', 'x2', 'x3']);
@@ -203,7 +203,7 @@ describe('replaying dead letters by filter', () => {
     expect(await store.requeueWhere({}, 3)).toBe(0);
   });
 
-  test.each([0, -1, 1.5, Number.NaN])('refuses a bound of %s', async (limit) => {
+  test.each([0, -1, 1.5, Number.NaN])('rejects a limit of %s', async (limit) => {
     const { store } = await graveyard();
     await expect(store.requeueWhere({}, limit)).rejects.toThrow(
       refusal('INVALID_ARGUMENT', 'limit must be a whole number from 1'),
@@ -211,7 +211,7 @@ describe('replaying dead letters by filter', () => {
     expect(await store.count()).toMatchObject({ dead: 4 });
   });
 
-  test('leaves dispatched and pending rows alone unless their state is named', async () => {
+  test('skips dispatched and pending rows unless the filter names their state', async () => {
     const { store, publish } = await graveyard();
     await store.requeueWhere({}, 100);
     expect(await publish()).not.toContain('x5');
@@ -220,7 +220,7 @@ describe('replaying dead letters by filter', () => {
 });
 
 describe('discarding dead letters', () => {
-  test('deletes them for good and says how many; what is not dead stays', async () => {
+  test('deletes them and returns how many; rows that are not dead stay', async () => {
     const { store } = await graveyard();
     expect(await store.discard(['x1', 'x3', 'x5', 'x6', 'x99'])).toBe(2);
     expect(await store.count()).toEqual({ pending: 1, dispatched: 1, dead: 2, total: 4 });
@@ -228,7 +228,7 @@ describe('discarding dead letters', () => {
     expect(await store.discard([])).toBe(0);
   });
 
-  test('is never done by itself, whatever their age', async () => {
+  test('never happens automatically, however old they are', async () => {
     const { clock, store, publish } = await graveyard();
     await clock.advance(10_000 * HOUR);
     await publish();
@@ -236,7 +236,7 @@ describe('discarding dead letters', () => {
     expect(await store.count()).toMatchObject({ dead: 4 });
   });
 
-  test('by age takes only those that died longer ago', async () => {
+  test('by age deletes only rows that died before it', async () => {
     const { store } = await graveyard();
     expect(await store.purgeDead({ ageMs: 3.5 * HOUR })).toBe(2);
     expect((await store.peek({ state: 'dead' }, 10)).map(({ id }) => id)).toEqual(['x4', 'x3']);

@@ -9,7 +9,7 @@ const UNLIMITED: RetryPolicy = { maxAttempts: Number.POSITIVE_INFINITY };
 const HOUR_MS = 3_600_000;
 
 describe('decide', () => {
-  test('five attempts wait 1, 2, 4 and 8 s, and the fifth failure is death', () => {
+  test('five attempts are 1, 2, 4 and 8 s apart, and the row dies at the fifth failure', () => {
     const policy: RetryPolicy = { maxAttempts: 5, backoff: { type: 'exponential', delayMs: 1_000 } };
     const decisions = [0, 1, 2, 3, 4].map((attempts) =>
       decide(new Error('no'), rowWith({ attempts }), policy),
@@ -23,19 +23,19 @@ describe('decide', () => {
     ]);
   });
 
-  test('a single attempt is never repeated', () => {
+  test('with one attempt, a row is never retried', () => {
     expect(decide(new Error('no'), rowWith(), { maxAttempts: 1 })).toEqual({
       kind: 'dead',
       reason: 'exhausted',
     });
   });
 
-  test('without a backoff a failed row is due at once, for ever', () => {
+  test('without a backoff, a failed row is due at once, forever', () => {
     const row = rowWith({ attempts: 1_000_000 });
     expect(decide(new Error('no'), row, UNLIMITED)).toEqual({ kind: 'retry', delayMs: 0 });
   });
 
-  test('a policy frozen in the row wins over the configured one', () => {
+  test('the policy stored with the row takes precedence over the configured one', () => {
     const configured: RetryPolicy = { maxAttempts: 2, backoff: { type: 'fixed', delayMs: 9_000 } };
     const frozen = { maxAttempts: 4, backoff: { type: 'fixed', delayMs: 50 } } as const;
     const row = rowWith({ attempts: 2, retry: frozen });
@@ -47,12 +47,12 @@ describe('decide', () => {
     });
   });
 
-  test('jitter draws from the given randomness', () => {
+  test('jitter uses the configured random source', () => {
     const policy: RetryPolicy = { ...UNLIMITED, backoff: { type: 'fixed', delayMs: 1_000, jitter: 'full' } };
     expect(decide(new Error('no'), rowWith(), policy, () => 0.3)).toEqual({ kind: 'retry', delayMs: 300 });
   });
 
-  test('a custom function gets the failures so far, the error and the row', () => {
+  test('a custom function receives the number of failures, the error and the row', () => {
     const error = new Error('no');
     const row = rowWith({ attempts: 2 });
     const seen: unknown[] = [];
@@ -67,14 +67,14 @@ describe('decide', () => {
     expect(seen).toEqual([3, error, row]);
   });
 
-  test('a negative answer of a custom function means at once', () => {
+  test('a negative delay of a custom function means at once', () => {
     expect(decide(new Error('no'), rowWith(), { ...UNLIMITED, backoff: () => -5 })).toEqual({
       kind: 'retry',
       delayMs: 0,
     });
   });
 
-  test('retryAfterMs is the least wait, not the most', () => {
+  test('retryAfterMs is a minimum delay, not a maximum', () => {
     const policy: RetryPolicy = { ...UNLIMITED, backoff: { type: 'fixed', delayMs: 5_000 } };
     expect(decide(new TransientError('busy', 9_000), rowWith(), policy)).toMatchObject({ delayMs: 9_000 });
     expect(decide(new TransientError('busy', 1_000), rowWith(), policy)).toMatchObject({ delayMs: 5_000 });
@@ -85,7 +85,7 @@ describe('decide', () => {
     expect(decide({ retryAfterMs }, rowWith(), UNLIMITED)).toEqual({ kind: 'retry', delayMs: 0 });
   });
 
-  test('an endless retryAfterMs stays within what a database can add', () => {
+  test('an infinite retryAfterMs is capped to what a database can add to a time', () => {
     const decision = decide(new TransientError('busy', Number.POSITIVE_INFINITY), rowWith(), UNLIMITED);
     expect(decision).toEqual({ kind: 'retry', delayMs: 366 * 86_400_000 });
   });
@@ -97,7 +97,7 @@ describe('decide', () => {
     });
   });
 
-  test('the last attempt dies of what its error names', () => {
+  test('the last attempt dies with the reason of its error', () => {
     const noListener = { deadReason: 'no-listener', retryAfterMs: 5 };
     expect(decide(noListener, rowWith(), UNLIMITED)).toEqual({ kind: 'retry', delayMs: 5 });
     expect(decide(noListener, rowWith(), { maxAttempts: 1 })).toEqual({
@@ -110,7 +110,7 @@ describe('decide', () => {
     });
   });
 
-  test('a permanent error is death at once', () => {
+  test('a permanent error kills the row at once', () => {
     expect(decide(new PermanentError('never'), rowWith(), UNLIMITED)).toEqual({
       kind: 'dead',
       reason: 'permanent',
@@ -119,7 +119,7 @@ describe('decide', () => {
     expect(decide(noListener, rowWith(), UNLIMITED)).toEqual({ kind: 'dead', reason: 'no-listener' });
   });
 
-  test('errors of another copy of the package are recognised by their fields', () => {
+  test('errors of another copy of the package are recognized by their fields', () => {
     const permanent = Object.assign(new Error('never'), { permanent: true, deadReason: 'no-listener' });
     expect(decide(permanent, rowWith(), UNLIMITED)).toEqual({ kind: 'dead', reason: 'no-listener' });
     const transient = { permanent: false, retryAfterMs: 700 };
@@ -131,7 +131,7 @@ describe('decide', () => {
     expect(decide(odd, rowWith(), UNLIMITED)).toEqual({ kind: 'dead', reason: 'permanent' });
   });
 
-  test('only true is permanent', () => {
+  test('only permanent: true is permanent', () => {
     for (const permanent of ['yes', 1, {}])
       expect(decide({ permanent }, rowWith(), UNLIMITED).kind).toBe('retry');
   });
@@ -140,7 +140,7 @@ describe('decide', () => {
     expect(decide(thrown, rowWith(), UNLIMITED)).toEqual({ kind: 'retry', delayMs: 0 });
   });
 
-  test('no row is tried more often than its limit', () => {
+  test('no row is attempted more often than its limit', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), (maxAttempts) => {
         let attempts = 0;
@@ -153,7 +153,7 @@ describe('decide', () => {
 });
 
 describe('outcomeOfError', () => {
-  test('an error that can not be read fails its row and nothing else', () => {
+  test('an error that throws when read fails its row and nothing else', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(outcomeOfError(proxy, rowWith(), UNLIMITED)).toEqual({
@@ -173,7 +173,7 @@ describe('outcomeOfError', () => {
     });
   });
 
-  test('death keeps the reason and the text', () => {
+  test('a dead outcome keeps the reason and the text', () => {
     expect(outcomeOfError(new PermanentError('never'), rowWith(), UNLIMITED)).toEqual({
       id: 'row-1',
       kind: 'dead',
@@ -193,13 +193,16 @@ describe('outcomeOfError', () => {
     ['returns NaN', () => Number.NaN, 'the backoff function returned NaN, not milliseconds'],
     ['returns Infinity', () => Number.POSITIVE_INFINITY, 'the backoff function returned Infinity'],
     ['returns nothing', () => undefined as never, 'the backoff function returned undefined'],
-  ])('a backoff function that %s costs the row an hour, and both errors are kept', (_name, backoff, text) => {
-    const outcome = outcomeOfError(new Error('no'), rowWith(), { ...UNLIMITED, backoff });
-    expect(outcome).toMatchObject({ id: 'row-1', kind: 'failed', delayMs: HOUR_MS });
-    expect(outcome).toHaveProperty('error', expect.stringContaining(text));
-  });
+  ])(
+    'a backoff function that %s delays the row by an hour, and both errors are kept',
+    (_name, backoff, text) => {
+      const outcome = outcomeOfError(new Error('no'), rowWith(), { ...UNLIMITED, backoff });
+      expect(outcome).toMatchObject({ id: 'row-1', kind: 'failed', delayMs: HOUR_MS });
+      expect(outcome).toHaveProperty('error', expect.stringContaining(text));
+    },
+  );
 
-  test('retryAfterMs is the least wait also when the backoff function fails', () => {
+  test('retryAfterMs is a minimum delay even if the backoff function fails', () => {
     const policy: RetryPolicy = { ...UNLIMITED, backoff: () => Number.NaN };
     const outcome = outcomeOfError(new TransientError('busy', 2 * HOUR_MS), rowWith(), policy);
     expect(outcome).toMatchObject({ kind: 'failed', delayMs: 2 * HOUR_MS });

@@ -60,7 +60,7 @@ function checkedBy(
 
 describe('a group of publishBatch', () => {
   // B1: #groupOutcome asks isHeldBack, which a *follower* released in #publishable has already set.
-  test('records a published row although the next of its key was turned away before', async () => {
+  test('records a published row although the next row of its key was rejected before', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('A1', 'A2'));
     const broker = new Broker();
@@ -75,7 +75,7 @@ describe('a group of publishBatch', () => {
   });
 
   // B22: Gathering sends what arrived, also rows of a key whose head an interceptor has just failed (I5).
-  test('does not carry a row whose predecessor of the key failed in an interceptor', async () => {
+  test('does not include a row if an earlier row of its key failed in an interceptor', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('A1', 'A2', 'x1'));
     const broker = new Broker();
@@ -92,7 +92,7 @@ describe('a group of publishBatch', () => {
   });
 
   // B10: holds() is asked row by row, before the schema checks of the later rows; publishStarted then counts lost rows.
-  test('is not sent on a claim that expired while its schemas were checked', async () => {
+  test('is not sent if the claim expired during the schema checks', async () => {
     const { store, dispatcher, clock } = open({ claimTimeoutMs: 60_000 });
     await store.enqueue(entries('x1', 'x2'));
     store.before.extendClaim = () => Promise.reject(new Error('database is away'));
@@ -108,7 +108,7 @@ describe('a group of publishBatch', () => {
   });
 
   // B11a
-  test('is not sent after its time-out, when an interceptor comes too late', async () => {
+  test('is not sent after its time-out because of a slow interceptor', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const broker = new Broker();
@@ -126,7 +126,7 @@ describe('a group of publishBatch', () => {
   });
 
   // B11b: the second arrive() gets a promise that nobody ends.
-  test('is not jammed by an interceptor that calls next a second time', async () => {
+  test('survives an interceptor that calls next twice', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('x1'));
     const broker = new Broker();
@@ -146,7 +146,7 @@ describe('a group of publishBatch', () => {
   });
 
   // B12: `every` passes over holes.
-  test('whose results have holes fails with a clear error', async () => {
+  test('fails with a clear error if its results have holes', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const broker = new Broker();
@@ -199,8 +199,8 @@ describe('a route whose matches throws', () => {
 });
 
 describe('an interceptor around dispatch', () => {
-  // B3: DispatchEngine.dispatch is not async, so #send throws into #poll: batch neither run nor closed, lease for ever.
-  test('that throws before it has a promise gives the rows back', async () => {
+  // B3: DispatchEngine.dispatch is not async, so #send throws into #poll: batch neither run nor closed, lease kept forever.
+  test('that throws synchronously releases the rows', async () => {
     const { store, worker, clock } = open();
     await store.enqueue(entries('x1'));
     let failures = 1;
@@ -220,7 +220,7 @@ describe('an interceptor around dispatch', () => {
   });
 
   // B4: claim, fail, release, claim … without a wait; with the memory store not even a timer gets its turn.
-  test('that always fails makes no busy loop', async () => {
+  test('that always fails does not cause a busy loop', async () => {
     const { store, worker, clock } = open();
     await store.enqueue(entries('x1'));
     let calls = 0;
@@ -241,7 +241,7 @@ describe('an interceptor around dispatch', () => {
   });
 
   // B15: `done` follows the interceptor, not the batch.
-  test('that gives up waiting does not hide the batch from a stop', async () => {
+  test('that stops waiting does not hide the batch from a stop', async () => {
     const { store, worker, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const publisher = new ManualPublisher();
@@ -262,8 +262,8 @@ describe('an interceptor around dispatch', () => {
 });
 
 describe('a settle', () => {
-  // B5: heartbeats go on while it is repeated, so remainingMs never falls and the last try never comes.
-  test('of an outcome that the store never takes does not hold the published rows for ever', async () => {
+  // B5: heartbeats continue while it is retried, so remainingMs never falls and the last attempt never comes.
+  test('of an outcome that the store rejects does not hold published rows forever', async () => {
     const { store, worker, clock } = open({ claimTimeoutMs: 60_000 });
     store.before.settle = (outcomes: readonly Outcome[]) =>
       outcomes.some(({ kind }) => kind === 'failed')
@@ -281,8 +281,8 @@ describe('a settle', () => {
     expect(counts).toMatchObject({ dispatched: 2 });
   });
 
-  // B20: nothing bounds it in time, the lease lives on, and nothing is told.
-  test('that never answers does not keep its claims alive for ever, and is told', async () => {
+  // B20: it has no time limit, the lease is kept, and nothing is reported.
+  test('that never answers is reported, and does not keep its claims alive forever', async () => {
     const { store, worker, clock } = open({ claimTimeoutMs: 60_000 });
     await store.enqueue(entries('x1'));
     let hangs = 1;
@@ -299,7 +299,7 @@ describe('a settle', () => {
   });
 
   // B18
-  test('of nothing is not sent', async () => {
+  test('without outcomes is not sent', async () => {
     const { store, worker, clock } = open();
     await store.enqueue(entries('x1', 'x2'));
     const publisher = new ManualPublisher();
@@ -340,7 +340,7 @@ describe('a settle', () => {
 });
 
 describe('a stop', () => {
-  // B6: giveUpSettling leaves the lease running; the claim that should expire is extended for ever.
+  // B6: giveUpSettling leaves the lease running; the claim that should expire is extended forever.
   test('that gave up on a settle lets the claim expire and leaves no timer', async () => {
     const { store, worker, clock } = open({ claimTimeoutMs: 60_000 });
     await store.enqueue(entries('x1'));
@@ -358,7 +358,7 @@ describe('a stop', () => {
   });
 
   // B7: the ids are added only when release has answered.
-  test('reports unstarted rows whose release does not answer', async () => {
+  test('reports unstarted rows whose release is not answered', async () => {
     const { store, worker, clock } = open();
     await store.enqueue(entries('x1', 'x2'));
     const publisher = new ManualPublisher();
@@ -375,7 +375,7 @@ describe('a stop', () => {
   });
 
   // B8: a row that waits for its schema is neither in the queue nor running.
-  test('lets nothing be published after it, also what waited for its schema', async () => {
+  test('prevents any later publish, even of rows that waited for a schema check', async () => {
     const { store, worker, clock } = openOutbox();
     await store.enqueue(entries('x1'));
     const check = deferred();
@@ -395,8 +395,8 @@ describe('a stop', () => {
     expect(publisher.published).toEqual([]);
   });
 
-  // B9: the old loop finds #isRunning true again; two loops share one #goOn, and one of them waits for ever.
-  test('during a claim that hangs leaves one loop after the next start', async () => {
+  // B9: the old loop finds #isRunning true again; two loops share one #goOn, and one of them waits forever.
+  test('during a hanging claim leaves one loop after the next start', async () => {
     const { store, worker, clock } = open();
     const hung = deferred();
     store.before.fetchPending = () => hung.promise;
@@ -427,7 +427,7 @@ describe('a stop', () => {
 
   // B14: a timer of 2^31 ms and more fires at once, so the longest grace is none.
   test.each([Number.POSITIVE_INFINITY, 2 ** 31, Number.NaN])(
-    'with a grace of %s is refused or kept, but does not abort at once',
+    'with a grace of %s is rejected or honored, but does not abort at once',
     async (graceMs) => {
       const { store } = openOutbox();
       await store.enqueue(entries('x1'));
@@ -445,7 +445,7 @@ describe('a stop', () => {
   );
 
   // B13b
-  test('does not fail because the end of a wake-up throws', async () => {
+  test('does not fail if unsubscribing from the wake-up throws', async () => {
     const { worker } = openOutbox();
     const throwing = (): never => {
       throw new Error('no');
@@ -458,7 +458,7 @@ describe('a stop', () => {
 
 describe('a worker', () => {
   // B13a
-  test('whose wake-up throws at the start is not half started', async () => {
+  test('is not half started if its wake-up throws', async () => {
     const { worker, clock } = openOutbox();
     const subscribe = (): never => {
       throw new Error('no');
@@ -470,7 +470,7 @@ describe('a worker', () => {
   });
 
   // B16
-  test('does not count rows as in flight that it gave back', async () => {
+  test('does not count released rows as in flight', async () => {
     const { store, worker, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3'));
     const publisher = new ManualPublisher();
@@ -487,7 +487,7 @@ describe('a worker', () => {
 
   // B17: no backoff is the default, so a failed row is claimed again at once. With the memory store the loop lives on
   // the microtask queue alone: no timer, no I/O and no stop() gets a turn.
-  test('makes no busy loop of a publisher that always fails, with the defaults', async () => {
+  test('does not busy-loop on a publisher that always fails, with the defaults', async () => {
     const { store, worker, clock } = openOutbox();
     await store.enqueue(entries('x1'));
     let calls = 0;
@@ -506,7 +506,7 @@ describe('a worker', () => {
   });
 
   // B21
-  test('is not healthy while its claim does not answer', async () => {
+  test('is unhealthy while its claim is not answered', async () => {
     const { store, worker, clock } = open({ claimTimeoutMs: 60_000 });
     const hung = deferred();
     store.before.fetchPending = () => hung.promise;
@@ -520,7 +520,7 @@ describe('a worker', () => {
   });
 
   // B23: roughBytes overflows the stack inside #send, with the same end as B3.
-  test('publishes a payload that is nested very deep', async () => {
+  test('publishes a deeply nested payload', async () => {
     const { store, worker, clock } = open();
     await store.enqueue(entries('x1', 'x2'));
     let payload: unknown = 1;
@@ -536,9 +536,9 @@ describe('a worker', () => {
   });
 });
 
-describe('a listener of a signal', () => {
+describe('an event listener', () => {
   // B19: queries of Prisma and Knex are such: nothing runs until somebody calls then.
-  test('that gives a thenable which is no Promise is run, and its failure is told', async () => {
+  test('that returns a thenable is awaited, and its failure is reported', async () => {
     const events = new DispatchEvents();
     const heard = listen(events, 'listenerFailed');
     const query = {

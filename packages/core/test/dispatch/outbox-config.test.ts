@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
   assertPublishFitsClaim,
-  heartbeatMs,
   type OutboxConfig,
   resolveConfig,
 } from '../../src/dispatch/outbox-config.js';
+import { renewalIntervalMs } from '../../src/runtime/timing.js';
 import { refusal } from '../outbox-fixture.js';
 
 describe('resolveConfig', () => {
@@ -21,12 +21,12 @@ describe('resolveConfig', () => {
     expect(resolveConfig({ batchSize: 7 })).toEqual({ ...defaults, batchSize: 7 });
   });
 
-  test('takes undefined for not given', () => {
+  test('treats undefined as not set', () => {
     const undefinedValues = { batchSize: undefined, maxAttempts: undefined, backoff: undefined } as never;
     expect(resolveConfig(undefinedValues)).toEqual(defaults);
   });
 
-  test('takes a backoff as data or as a function', () => {
+  test('accepts a backoff as data or as a function', () => {
     const backoff = (): number => 5;
     expect(resolveConfig({ backoff }).backoff).toBe(backoff);
     expect(resolveConfig({ backoff: { type: 'fixed', delayMs: 5 } }).backoff).toEqual({
@@ -55,7 +55,7 @@ describe('resolveConfig', () => {
     },
   );
 
-  test('refuses a retry policy that makes no sense', () => {
+  test('rejects an invalid retry policy', () => {
     expect(() => resolveConfig({ maxAttempts: 0 })).toThrow(
       refusal('INVALID_RETRY_POLICY', 'OutboxConfig: maxAttempts must be'),
     );
@@ -71,15 +71,15 @@ describe('resolveConfig', () => {
 describe('a publish must fit into its claim', () => {
   const config = (publishTimeoutMs: number): OutboxConfig => resolveConfig({ publishTimeoutMs });
 
-  test('a claim is extended three times in its life', () => {
-    expect(heartbeatMs(300_000)).toBe(100_000);
+  test('a claim is extended three times before it would expire', () => {
+    expect(renewalIntervalMs(300_000)).toBe(100_000);
   });
 
-  test('a publish and one heartbeat below the claim are accepted', () => {
+  test('a publish and one heartbeat that fit into the claim are accepted', () => {
     expect(() => assertPublishFitsClaim(config(39_999), 60_000)).not.toThrow();
   });
 
-  test('otherwise it is refused with the reason and both ways out', () => {
+  test('otherwise it is rejected with the reason and both fixes', () => {
     expect(() => assertPublishFitsClaim(config(40_000), 60_000)).toThrow(
       refusal(
         'INVALID_CONFIG',
@@ -88,7 +88,7 @@ describe('a publish must fit into its claim', () => {
     );
   });
 
-  test('following either advice works', () => {
+  test('either fix works', () => {
     expect(() => assertPublishFitsClaim(config(39_999), 60_000)).not.toThrow();
     expect(() => assertPublishFitsClaim(config(40_000), 60_001)).not.toThrow();
   });

@@ -20,7 +20,7 @@ import {
 const NOTHING: DispatchSummary = { fetched: 0, dispatched: 0, failed: 0, dead: 0, fenced: 0 };
 
 describe('dispatchPending', () => {
-  test('counts what became of each row', async () => {
+  test('counts the outcome of each row', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4'));
     const publisher = scripted({ x2: new Error('busy'), x3: new PermanentError('never') });
@@ -36,7 +36,7 @@ describe('dispatchPending', () => {
     expect(await row('x3')).toMatchObject({ attempts: 1, lastError: 'never', deadReason: 'permanent' });
   });
 
-  test('with nothing due it does nothing', async () => {
+  test('does nothing if no row is due', async () => {
     const { dispatcher } = openOutbox();
     expect(await dispatcher(scripted()).dispatchPending()).toEqual(NOTHING);
   });
@@ -50,7 +50,7 @@ describe('dispatchPending', () => {
     expect(await store.count()).toMatchObject({ dispatched: 2, pending: 1 });
   });
 
-  test('takes at most the limit, by default the batch size', async () => {
+  test('claims at most the limit, which defaults to the batch size', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4', 'x5'));
     const three = dispatcher(scripted(), { batchSize: 3 });
@@ -78,7 +78,7 @@ describe('dispatchPending', () => {
     await expect(dispatcher(scripted()).dispatchPending()).rejects.toThrow('database is away');
   });
 
-  test('the context counts attempts from 1 and has a signal that is not aborted', async () => {
+  test('the context has the attempt, from 1, and a signal that is not aborted', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1'));
     const seen: unknown[] = [];
@@ -91,7 +91,7 @@ describe('dispatchPending', () => {
   });
 });
 
-describe('what a publisher may throw', () => {
+describe('an error of the publisher', () => {
   test.each<[string, () => Promise<void>, string]>([
     [
       'an error before there is a promise',
@@ -110,7 +110,7 @@ describe('what a publisher may throw', () => {
     expect(await row('x1')).toMatchObject({ attempts: 1, lastError: text });
   });
 
-  test('an error that cannot even be read fails the row and nothing else', async () => {
+  test('an error that throws when read fails the row and nothing else', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const hostile = Object.defineProperty(new Error('x'), 'message', {
@@ -122,7 +122,7 @@ describe('what a publisher may throw', () => {
     expect(summary).toMatchObject({ failed: 1, dispatched: 1 });
   });
 
-  test('a publisher that resolves without a promise has published', async () => {
+  test('a publisher that returns synchronously has published', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1'));
     expect(await dispatcher(() => undefined as never).dispatchPending()).toMatchObject({ dispatched: 1 });
@@ -130,7 +130,7 @@ describe('what a publisher may throw', () => {
 });
 
 describe('retries', () => {
-  test('five attempts come after 1, 2, 4 and 8 s, and the fifth failure is death', async () => {
+  test('attempts follow after 1, 2, 4 and 8 s, and the row dies at the fifth failure', async () => {
     const { store, dispatcher, clock, row } = openOutbox();
     await store.enqueue(entries('x1'));
     const publisher = scripted({ x1: new Error('no') });
@@ -151,7 +151,7 @@ describe('retries', () => {
     expect(await outbox.dispatchPending()).toEqual(NOTHING);
   });
 
-  test('a policy frozen with the entry wins', async () => {
+  test('the policy of the entry takes precedence', async () => {
     const { store, dispatcher, row } = openOutbox();
     const [entry] = entries('x1');
     await store.enqueue({ ...(entry as OutboxEntry), retry: { maxAttempts: 1 } });
@@ -159,7 +159,7 @@ describe('retries', () => {
     expect(await row('x1')).toMatchObject({ deadReason: 'exhausted', attempts: 1 });
   });
 
-  test('jitter draws from the given randomness, and Retry-After is the least wait', async () => {
+  test('jitter uses the configured random source, and Retry-After is a minimum delay', async () => {
     const { store, dispatcher, clock, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const failures = { x1: new Error('no'), x2: new TransientError('busy', 900) };
@@ -171,7 +171,7 @@ describe('retries', () => {
     expect((await row('x2')).availableAt).toEqual(new Date(clock.now() + 900));
   });
 
-  test('a row that already had its attempts is dead untried, with the error it had', async () => {
+  test('a row that has used its attempts dies without another, with its last error', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1'));
     const failing = dispatcher(scripted({ x1: new Error('poison') }));
@@ -182,7 +182,7 @@ describe('retries', () => {
     expect(await row('x1')).toMatchObject({ attempts: 3, deadReason: 'exhausted', lastError: 'poison' });
   });
 
-  test('a row without an error that reached the limit says so', async () => {
+  test('a row at the limit without a last error says so', async () => {
     class Forgetful extends MemoryOutboxStore {
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
         return (await super.fetchPending(limit)).map((row) => ({ ...row, attempts: 2 }));
@@ -194,7 +194,7 @@ describe('retries', () => {
     expect((await row('x1')).lastError).toBe('attempts (2) had reached the limit of 2');
   });
 
-  test('a row that kills its process is dead after maxRetakes, unpublished and uncounted', async () => {
+  test('a row that crashes its process dies after maxRetakes, unpublished and without an attempt', async () => {
     const { store, dispatcher, clock, row } = openOutbox({ claimTimeoutMs: 60_000 });
     await store.enqueue(entries('x1', 'x2'));
     for (let crash = 0; crash < 2; crash++) {
@@ -214,7 +214,7 @@ describe('retries', () => {
     });
   });
 
-  test('one retake fewer is still published', async () => {
+  test('with one retake fewer it is still published', async () => {
     const { store, dispatcher, clock } = openOutbox({ claimTimeoutMs: 60_000 });
     await store.enqueue(entries('x1'));
     await store.fetchPending(1);
@@ -225,7 +225,7 @@ describe('retries', () => {
   });
 });
 
-describe('rows that can not be read', () => {
+describe('unreadable rows', () => {
   const numbersOnly = new EnqueuePipeline({
     topics: {
       'order.paid': {
@@ -239,7 +239,7 @@ describe('rows that can not be read', () => {
     },
   });
 
-  test('a stored row that no longer fits its schema is dead, not published', async () => {
+  test('a stored row that no longer matches its schema dies unpublished', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue([...entries('x1'), { id: 'x2', topic: 'order.paid', payload: 5 }]);
     const publisher = scripted();
@@ -253,7 +253,7 @@ describe('rows that can not be read', () => {
     });
   });
 
-  test('a row that the store could not decode is dead, not published', async () => {
+  test('a row that the store could not decode dies unpublished', async () => {
     class Corrupt extends MemoryOutboxStore {
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
         return (await super.fetchPending(limit)).map((row) => ({ ...row, undecodable: 'no JSON' }));
@@ -267,7 +267,7 @@ describe('rows that can not be read', () => {
     expect(await row('x1')).toMatchObject({ attempts: 0, deadReason: 'undecodable', lastError: 'no JSON' });
   });
 
-  test('a schema that throws fails its row and gives the slot back', async () => {
+  test('a schema that throws fails its row and releases the slot', async () => {
     const broken = new EnqueuePipeline({
       topics: {
         'order.paid': {
@@ -290,7 +290,7 @@ describe('rows that can not be read', () => {
 });
 
 describe('order and concurrency', () => {
-  test('by default rows are published in order, whatever their keys', async () => {
+  test('rows are published in order by default, whatever their keys', async () => {
     const { store, dispatcher } = openOutbox();
     const order = ['A1', 'A2', 'x1', 'B1', 'A3', 'x2', 'B2'];
     await store.enqueue(entries(...order));
@@ -299,7 +299,7 @@ describe('order and concurrency', () => {
     expect(publisher.published).toEqual(order);
   });
 
-  test('by default rows are published in order also when each takes a while', async () => {
+  test('rows are published in order by default even if each takes a while', async () => {
     const { store, dispatcher, clock } = openOutbox();
     const order = ['A1', 'A2', 'x1', 'B1', 'A3'];
     await store.enqueue(entries(...order));
@@ -313,7 +313,7 @@ describe('order and concurrency', () => {
     expect(published).toEqual(order);
   });
 
-  test('the bound is used and never exceeded', async () => {
+  test('the concurrency is used and never exceeded', async () => {
     const { store, dispatcher, clock } = openOutbox();
     const ids = Array.from({ length: 10 }, (_, index) => `x${index}`);
     await store.enqueue(entries(...ids));
@@ -332,7 +332,7 @@ describe('order and concurrency', () => {
     expect(publisher.mostAtOnce).toBe(3);
   });
 
-  test('two batches at once share the bound', async () => {
+  test('two concurrent batches share the limit', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4'));
     const publisher = new ManualPublisher();
@@ -350,7 +350,7 @@ describe('order and concurrency', () => {
     expect(publisher.mostAtOnce).toBe(1);
   });
 
-  test('rows of one key go one after another, other keys beside them', async () => {
+  test('rows of one key are published one at a time, beside other keys', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('A1', 'A2', 'A3', 'B1', 'x1', 'B2'));
     const publisher = new ManualPublisher();
@@ -369,29 +369,32 @@ describe('order and concurrency', () => {
     expect(await dispatching).toMatchObject({ dispatched: 6 });
   });
 
-  test.each([1, 4])('a failed head holds back its key and no other, %i at once', async (concurrency) => {
-    const { store, dispatcher, row } = openOutbox();
-    await store.enqueue(entries('A1', 'A2', 'B1', 'A3', 'B2', 'x1'));
-    const failing = scripted({ A1: new Error('no') });
-    expect(await dispatcher(failing, { concurrency }).dispatchPending()).toEqual({
-      fetched: 6,
-      dispatched: 3,
-      failed: 1,
-      dead: 0,
-      fenced: 0,
-    });
-    expect(failing.published).not.toContain('A2');
-    expect(failing.published).not.toContain('A3');
-    for (const id of ['A2', 'A3']) {
-      expect(await row(id)).toMatchObject({ attempts: 0 });
-      expect(await row(id)).not.toHaveProperty('claimToken');
-    }
-    const publisher = scripted();
-    await dispatcher(publisher, { concurrency }).dispatchPending();
-    expect(publisher.published).toEqual(['A1', 'A2', 'A3']);
-  });
+  test.each([1, 4])(
+    'a failed row holds back its key and no other, with concurrency %i',
+    async (concurrency) => {
+      const { store, dispatcher, row } = openOutbox();
+      await store.enqueue(entries('A1', 'A2', 'B1', 'A3', 'B2', 'x1'));
+      const failing = scripted({ A1: new Error('no') });
+      expect(await dispatcher(failing, { concurrency }).dispatchPending()).toEqual({
+        fetched: 6,
+        dispatched: 3,
+        failed: 1,
+        dead: 0,
+        fenced: 0,
+      });
+      expect(failing.published).not.toContain('A2');
+      expect(failing.published).not.toContain('A3');
+      for (const id of ['A2', 'A3']) {
+        expect(await row(id)).toMatchObject({ attempts: 0 });
+        expect(await row(id)).not.toHaveProperty('claimToken');
+      }
+      const publisher = scripted();
+      await dispatcher(publisher, { concurrency }).dispatchPending();
+      expect(publisher.published).toEqual(['A1', 'A2', 'A3']);
+    },
+  );
 
-  test('followers wait while a failed head backs off', async () => {
+  test('later rows of a key wait while a failed row backs off', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('A1', 'A2'));
     const backoff = { type: 'fixed', delayMs: 1_000 } as const;
@@ -403,7 +406,7 @@ describe('order and concurrency', () => {
     expect(publisher.published).toEqual(['A1', 'A2']);
   });
 
-  test('a dead head lets its followers go on', async () => {
+  test('a dead row lets its key continue', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('A1', 'A2'));
     const publisher = scripted({ A1: new PermanentError('never') });
@@ -449,7 +452,7 @@ describe('a publish that takes too long', () => {
     expect(await row('x1')).toMatchObject({ attempts: 1, lastError: 'publish took longer than 30000 ms' });
   });
 
-  test('and ends when its signal aborts does not stop the rows after it', async () => {
+  test('that ends when its signal aborts does not stop the rows after it', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3'));
     const dispatching = dispatcher(obedient()).dispatchPending();
@@ -457,7 +460,7 @@ describe('a publish that takes too long', () => {
     expect(await dispatching).toMatchObject({ fetched: 3, failed: 1, dispatched: 2 });
   });
 
-  test('a publisher that first looks at its signal after the time-out finds it aborted', async () => {
+  test('a publisher that reads its signal only after the time-out finds it aborted', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('x1'));
     const publisher = new ManualPublisher();
@@ -470,7 +473,7 @@ describe('a publish that takes too long', () => {
     publisher.succeed('x1');
   });
 
-  test('keeps its slot while it still runs, so that calls never pile up', async () => {
+  test('keeps its slot while it is running, so calls never pile up', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4'));
     const publisher = new ManualPublisher();
@@ -489,7 +492,7 @@ describe('a publish that takes too long', () => {
     publisher.succeed('x1');
   });
 
-  test('when all slots are stuck, unstarted rows are given back and nothing more is claimed', async () => {
+  test('if all slots are stuck, unstarted rows are released and nothing is claimed', async () => {
     const { store, dispatcher, clock, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3'));
     const publisher = new ManualPublisher();
@@ -506,7 +509,7 @@ describe('a publish that takes too long', () => {
     for (const id of ['x1', 'x2']) publisher.fail(id);
   });
 
-  test('it works again after the stuck publish has ended', async () => {
+  test('recovers after the stuck publish has ended', async () => {
     const { store, dispatcher, clock, row } = openOutbox();
     await store.enqueue(entries('x1'));
     const publisher = new ManualPublisher();
@@ -524,7 +527,7 @@ describe('a publish that takes too long', () => {
     expect(await second).toMatchObject({ dispatched: 1 });
   });
 
-  test('a late success or failure changes nothing', async () => {
+  test('a late success or failure is ignored', async () => {
     const { store, dispatcher, clock, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const publisher = new ManualPublisher();
@@ -585,7 +588,7 @@ describe('the claim of a batch', () => {
     };
   }
 
-  test('is kept alive while slow rows are published, and nobody else gets any of them', async () => {
+  test('is extended while slow rows are published, so nobody else takes them', async () => {
     const { store, dispatcher, clock } = openOutbox({ claimTimeoutMs });
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4', 'x5'));
     const dispatching = dispatcher(() => clock.wait(25_000)).dispatchPending();
@@ -662,7 +665,7 @@ describe('the claim of a batch', () => {
     expect(await row('A2')).not.toHaveProperty('claimToken');
   });
 
-  test('that can not be extended aborts at its deadline, says why, and starts nothing more', async () => {
+  test('that can’t be extended aborts at its deadline, says why, and starts nothing more', async () => {
     const { store, dispatcher, clock, row } = openOutbox(
       { claimTimeoutMs },
       (options) => new Unextendable(options),
@@ -682,7 +685,7 @@ describe('the claim of a batch', () => {
     expect(await row('x3')).not.toHaveProperty('claimToken');
   });
 
-  test('that expired and was taken by others ends as fenced', async () => {
+  test('that expired and was taken over ends as fenced', async () => {
     const { store, dispatcher, clock, row } = openOutbox(
       { claimTimeoutMs },
       (options) => new Unextendable(options),
@@ -708,7 +711,7 @@ describe('the claim of a batch', () => {
     expect(await row('x2')).toMatchObject({ attempts: 0, retakes: 1 });
   });
 
-  test('runs from before it was sent: an answer that comes too late publishes nothing', async () => {
+  test('counts from before it was sent: after a late answer nothing is published', async () => {
     class Late extends MemoryOutboxStore {
       answer: () => Promise<void> = () => Promise.resolve();
       override async fetchPending(limit: number): Promise<OutboxRow[]> {
@@ -743,14 +746,14 @@ describe('settling', () => {
     }
   }
 
-  test('takes one call for a batch of any outcomes', async () => {
+  test('takes one call, whatever the outcomes of a batch', async () => {
     const { store, dispatcher } = openOutbox({}, (options) => new Picky(options));
     await store.enqueue(entries('x1', 'A1', 'x2'));
     await dispatcher(scripted({ x2: new PermanentError('never') })).dispatchPending();
     expect(store.settles).toHaveLength(1);
   });
 
-  test('when a failure can not be recorded, what was published still is, and the error is rethrown', async () => {
+  test('if a failure can’t be recorded, published rows still are, and the error is rethrown', async () => {
     const { store, dispatcher, row } = openOutbox({}, (options) => new Picky(options));
     await store.enqueue(entries('x1', 'x2', 'x3'));
     const outbox = dispatcher(scripted({ x2: new Error('no') }));
@@ -763,7 +766,7 @@ describe('settling', () => {
     expect(await row('x2')).toMatchObject({ attempts: 0 });
   });
 
-  test('is not repeated when there is nothing else to save', async () => {
+  test('is not repeated if there is nothing left to save', async () => {
     const { store, dispatcher } = openOutbox({}, (options) => new Picky(options));
     await store.enqueue(entries('x1'));
     await expect(dispatcher(scripted({ x1: new Error('no') })).dispatchPending()).rejects.toThrow(
@@ -774,7 +777,7 @@ describe('settling', () => {
 });
 
 describe('interceptors', () => {
-  test('stand around dispatch and publish, the first outermost', async () => {
+  test('wrap dispatch and publish, the first outermost', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1'));
     const steps: string[] = [];
@@ -806,7 +809,7 @@ describe('interceptors', () => {
     ]);
   });
 
-  test('are asked for each batch whether they stand around its publishes', async () => {
+  test('decide for each batch whether they wrap its publishes', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3'));
     const seen: string[] = [];
@@ -829,7 +832,7 @@ describe('interceptors', () => {
     expect(seen).toEqual(['x2']);
   });
 
-  test('may change the limit, the row and the context', async () => {
+  test('can change the limit, the row and the context', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const seen: unknown[] = [];
@@ -845,7 +848,7 @@ describe('interceptors', () => {
     expect(seen).toEqual(['changed', 9, expect.any(AbortSignal)]);
   });
 
-  test('that throw or swallow decide about the row', async () => {
+  test('that throw or swallow errors decide the outcome of the row', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const publisher = scripted({ x1: new Error('swallowed') });
@@ -893,8 +896,8 @@ describe('interceptors', () => {
   });
 });
 
-describe('a dispatcher refuses', () => {
-  test('a configuration that makes no sense', () => {
+describe('a dispatcher rejects', () => {
+  test('an invalid configuration', () => {
     const { dispatcher } = openOutbox();
     expect(() => dispatcher(scripted(), { concurrency: 0 })).toThrow(
       refusal('INVALID_CONFIG', 'concurrency'),
@@ -915,7 +918,7 @@ describe('a dispatcher refuses', () => {
     expect(() => dispatcher(scripted(), { publishTimeoutMs: 19_999 })).not.toThrow();
   });
 
-  test('what is no publisher', () => {
+  test('anything but a publisher', () => {
     const { store } = openOutbox();
     expect(() => new OutboxDispatcher(store, {} as never)).toThrow(
       refusal('INVALID_CONFIG', 'publisher must be'),

@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { emitOutcomes, stillOurs, summarise } from '../../src/dispatch/batch-report.js';
-import { CallLimit } from '../../src/dispatch/call-limit.js';
-import type { EndedRow } from '../../src/dispatch/row-in-flight.js';
-import { type SettleTarget, settleBatch, settlePublished } from '../../src/dispatch/settle-batch.js';
+import { noAnswer } from '../../src/dispatch/dispatch-engine.js';
+import type { EndedRow } from '../../src/dispatch/rows-in-flight.js';
+import {
+  emitOutcomes,
+  type SettleTarget,
+  settleBatch,
+  settlePublished,
+  stillOurs,
+  summarise,
+} from '../../src/dispatch/settle-batch.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import { DispatchEvents } from '../../src/observe/dispatch-events.js';
+import { BoundedWaits } from '../../src/runtime/timing.js';
 import { type CountingClock, entries, FaultyStore, listen, openOutbox, rowWith } from '../outbox-fixture.js';
 
 interface Claimed {
@@ -19,7 +26,13 @@ async function claimed(...ids: string[]): Promise<Claimed> {
   await store.enqueue(entries(...ids));
   const [row] = await store.fetchPending(ids.length);
   const events = new DispatchEvents();
-  const target = { store, token: row?.claimToken ?? '', calls: new CallLimit(clock), clock, events };
+  const target = {
+    store,
+    token: row?.claimToken ?? '',
+    calls: new BoundedWaits(clock, noAnswer),
+    clock,
+    events,
+  };
   return { clock, store, target };
 }
 
@@ -43,7 +56,7 @@ const forEver = (): number => Number.POSITIVE_INFINITY;
 const away = (): Promise<void> => Promise.reject(new Error('database is away'));
 
 describe('settleBatch', () => {
-  test('records every outcome in one call and gives the ids that were still ours', async () => {
+  test('records every outcome in one call and returns the ids that were still owned', async () => {
     const { store, target } = await claimed('x1', 'x2', 'x3');
     await store.requeue('x2');
     const ended = [dispatched('x1'), dispatched('x2'), failed('x3')];
@@ -51,7 +64,7 @@ describe('settleBatch', () => {
     expect(store.timesOf('settle')).toHaveLength(1);
   });
 
-  test('is repeated with waits that double up to two seconds, and tells each', async () => {
+  test('is retried with delays that double up to two seconds, and reports each', async () => {
     const { clock, store, target } = await claimed('x1');
     const heard = listen(target.events, 'trouble');
     store.before.settle = away;
@@ -67,7 +80,7 @@ describe('settleBatch', () => {
     expect(await settling).toEqual(['x1']);
   });
 
-  test('is not repeated when the time is up before the next try', async () => {
+  test('is not retried if time runs out before the next attempt', async () => {
     const { clock, store, target } = await claimed('x1');
     store.before.settle = away;
     const settling = settleBatch(target, [dispatched('x1')], () => 150 - clock.monotonicMs());
@@ -79,7 +92,7 @@ describe('settleBatch', () => {
 });
 
 describe('settlePublished', () => {
-  test('records what was published where the whole could not be', async () => {
+  test('records published rows if the whole batch can’t be recorded', async () => {
     const { store, target } = await claimed('x1', 'x2', 'x3');
     store.before.settle = (outcomes: readonly Outcome[]) =>
       outcomes.some(({ kind }) => kind === 'failed')
@@ -90,7 +103,7 @@ describe('settlePublished', () => {
     expect(await store.count()).toMatchObject({ dispatched: 1, pending: 2 });
   });
 
-  test('never rejects: it fails for the reason that is known already', async () => {
+  test('never rejects: the first error is the one to report', async () => {
     const { store, target } = await claimed('x1', 'x2');
     store.before.settle = away;
     expect(await settlePublished(target, [dispatched('x1'), failed('x2')])).toEqual([]);
@@ -99,7 +112,7 @@ describe('settlePublished', () => {
   test.each([
     ['only what was published', [dispatched('x1'), dispatched('x2')]],
     ['nothing that was published', [failed('x1'), released('x2')]],
-  ])('is not tried with %s: it would be the same, or empty', async (_name, ended) => {
+  ])('is not tried for %s: it would be the same settle, or empty', async (_name, ended) => {
     const { store, target } = await claimed('x1', 'x2');
     expect(await settlePublished(target, ended)).toEqual([]);
     expect(store.timesOf('settle')).toEqual([]);
@@ -107,7 +120,7 @@ describe('settlePublished', () => {
 });
 
 describe('summarise', () => {
-  test('counts by what is in the table: fenced rows are nothing else', () => {
+  test('counts what is in the table: fenced rows count as nothing else', () => {
     const ended = [
       dispatched('x1'),
       dispatched('x2'),
@@ -137,11 +150,11 @@ describe('emitOutcomes', () => {
     ]);
   }
 
-  test('says nothing of rows that went well or were given back', () => {
+  test('emits nothing for rows that were dispatched or released', () => {
     expect(told([dispatched('x1'), released('x2')], ['x1', 'x2'])).toEqual([]);
   });
 
-  test('tells failures with the wait, and the first of a row apart', () => {
+  test('emits failures with their delay, and a separate event for the first of a row', () => {
     expect(told([failed('x1'), failed('x2', { attempts: 1 })], ['x1', 'x2'])).toEqual([
       ['failed', { row: 'x1', error: 'x1 failed', delayMs: 7 }],
       ['firstFailure', { row: 'x1', error: 'x1 failed', willRetry: true, delayMs: 7 }],
@@ -149,20 +162,20 @@ describe('emitOutcomes', () => {
     ]);
   });
 
-  test('tells the dead with the reason', () => {
+  test('emits dead rows with their reason', () => {
     expect(told([dead('x1', { attempts: 3 })], ['x1'])).toEqual([
       ['dead', { row: 'x1', error: 'never', reason: 'permanent' }],
     ]);
   });
 
-  test('tells a first failure that is also the last', () => {
+  test('emits a first failure that is also the last', () => {
     expect(told([dead('x1')], ['x1'])).toEqual([
       ['dead', { row: 'x1', error: 'never', reason: 'permanent' }],
       ['firstFailure', { row: 'x1', error: 'never', willRetry: false }],
     ]);
   });
 
-  test('tells no first failure of a row that was given up untried', () => {
+  test('emits no first failure for a row that died without an attempt', () => {
     const { row } = dead('x1');
     const outcome = { id: 'x1', kind: 'dead', untried: true, error: 'odd', reason: 'undecodable' } as const;
     expect(told([{ row, outcome }], ['x1'])).toEqual([
@@ -170,7 +183,7 @@ describe('emitOutcomes', () => {
     ]);
   });
 
-  test('gives the row as it is after the decision, without its claim', () => {
+  test('emits the row as it is after the outcome, without its claim', () => {
     const events = new DispatchEvents();
     const heard = listen(events, 'failed', 'firstFailure', 'dead');
     const claim = { claimToken: 'mine', retakes: 2 };
@@ -195,7 +208,7 @@ describe('emitOutcomes', () => {
     expect(x2?.deadAt?.getTime()).toBeGreaterThanOrEqual(before);
   });
 
-  test('tells of fenced rows only that they were fenced, all at once', () => {
+  test('emits all fenced rows in one event, and nothing else about them', () => {
     expect(told([failed('x1'), dead('x2'), dispatched('x3'), released('x4')], [])).toEqual([
       ['fenced', { ids: ['x1', 'x2', 'x3', 'x4'] }],
     ]);

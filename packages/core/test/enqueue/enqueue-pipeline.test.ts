@@ -43,7 +43,7 @@ const needsId = (value: unknown): StandardResult =>
     : { issues: [{ message: 'is required', path: ['id'] }] };
 
 describe('EnqueuePipeline', () => {
-  test('gives the ids in the order of the entries', async () => {
+  test('returns the ids in the order of the entries', async () => {
     const { run, inserted } = recorded();
     expect(await run([paid, { ...paid, id: 'mine' }, paid])).toEqual(['id-1', 'mine', 'id-2']);
     expect(inserted).toEqual([
@@ -51,11 +51,11 @@ describe('EnqueuePipeline', () => {
     ]);
   });
 
-  test('takes a single entry too', async () => {
+  test('accepts a single entry too', async () => {
     expect(await recorded().run(paid)).toEqual(['id-1']);
   });
 
-  test('makes UUIDv7s unless told otherwise', async () => {
+  test('generates UUIDv7 ids by default', async () => {
     const [id] = await new EnqueuePipeline().run(paid, async () => {});
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
   });
@@ -68,7 +68,7 @@ describe('EnqueuePipeline', () => {
     expect(inserted).toEqual([]);
   });
 
-  test('inserts nothing when one of many entries is bad, and names its index', async () => {
+  test('inserts nothing if one of many entries is invalid, and names its index', async () => {
     const { run, inserted } = recorded();
     await expect(run([paid, { ...paid, topic: '' }])).rejects.toThrow(
       refusal('INVALID_ENTRY', 'entry 1: topic is empty'),
@@ -80,7 +80,7 @@ describe('EnqueuePipeline', () => {
     expect(inserted).toEqual([]);
   });
 
-  test('refuses an id that is twice in the list, and names both', async () => {
+  test('rejects an id that is twice in the list, and names both positions', async () => {
     const { run, inserted } = recorded();
     const entries = ['a', 'b', 'a'].map((id) => ({ ...paid, id }));
     await expect(run(entries)).rejects.toThrow(
@@ -89,7 +89,7 @@ describe('EnqueuePipeline', () => {
     expect(inserted).toEqual([]);
   });
 
-  test('payloads that are too large together for one statement are refused, with what to do', async () => {
+  test('payloads too large for one statement together are rejected, with what to do', async () => {
     const { run, inserted } = recorded();
     const largest = { topic: 't', payload: 'x'.repeat(1_048_574) };
     const list = Array.from({ length: 129 }, () => largest);
@@ -112,7 +112,7 @@ describe('EnqueuePipeline', () => {
     await expect(new EnqueuePipeline().run(paid, () => Promise.reject(error))).rejects.toBe(error);
   });
 
-  test('a payload changed while an asynchronous schema looks at it is stored as it was given', async () => {
+  test('a payload that changes during an asynchronous schema check is stored as it was passed', async () => {
     const payload = { id: 1 };
     const changing = schemaOf(async (value) => {
       payload.id = 2;
@@ -128,7 +128,7 @@ describe('schemas at enqueue', () => {
   test.each<[string, StandardSchema]>([
     ['synchronous', schemaOf(needsId)],
     ['asynchronous', schemaOf(async (value) => needsId(value))],
-  ])('a %s schema refuses with index, topic and path', async (_name, schema) => {
+  ])('a %s schema rejects with index, topic and path', async (_name, schema) => {
     const { run, inserted } = recorded({ topics: { 'order.paid': schema } });
     await expect(run([paid, { topic: 'order.paid', payload: {} }])).rejects.toThrow(
       refusal('SCHEMA_MISMATCH', "entry 1: payload of topic 'order.paid': id: is required"),
@@ -149,7 +149,7 @@ describe('schemas at enqueue', () => {
     expect(inserted[0]?.[0]?.payload).toBe('{"id":1}');
   });
 
-  test('a schema sees what will be published, so that what it accepts is never undecodable later', async () => {
+  test('a schema sees what will be published, so accepted payloads are never undecodable later', async () => {
     const seen: unknown[] = [];
     const schema = schemaOf((value) => {
       seen.push(value);
@@ -161,14 +161,14 @@ describe('schemas at enqueue', () => {
     expect(seen[0]).toStrictEqual(seen[1]);
   });
 
-  test('an error that a schema throws reaches the caller, and nothing is inserted', async () => {
+  test('an error thrown by a schema reaches the caller, and nothing is inserted', async () => {
     const error = new Error('schema is broken');
     const { run, inserted } = recorded({ topics: { 'order.paid': schemaOf(() => Promise.reject(error)) } });
     await expect(run(paid)).rejects.toBe(error);
     expect(inserted).toEqual([]);
   });
 
-  test.each([undefined, null, {}, { '~standard': {} }, () => true])('%s is no schema', (schema) => {
+  test.each([undefined, null, {}, { '~standard': {} }, () => true])('%s is not a schema', (schema) => {
     expect(() => new EnqueuePipeline({ topics: { 'order.paid': schema as never } })).toThrow(
       refusal('INVALID_CONFIG', "topics: the schema of 'order.paid' is not a Standard Schema"),
     );
@@ -196,7 +196,7 @@ describe('interceptors at enqueue', () => {
     expect(steps).toEqual(['outer before', 'inner before', 'insert', 'inner after id-1', 'outer after id-1']);
   });
 
-  test('keep their this', async () => {
+  test('are called with their own this', async () => {
     class Tenant {
       readonly #name = 'a';
       enqueue(
@@ -211,7 +211,7 @@ describe('interceptors at enqueue', () => {
     expect(inserted[0]?.[0]?.headers).toEqual({ tenant: 'a' });
   });
 
-  test('what they change is checked too', async () => {
+  test('their changes are checked too', async () => {
     const { run, inserted } = recorded({
       interceptors: [{ enqueue: (entries, next) => next(entries.map((entry) => ({ ...entry, topic: '' }))) }],
     });
@@ -219,7 +219,7 @@ describe('interceptors at enqueue', () => {
     expect(inserted).toEqual([]);
   });
 
-  test('see the error of what is inside', async () => {
+  test('see the errors of inner interceptors', async () => {
     const seen: unknown[] = [];
     const { run } = recorded({
       interceptors: [
@@ -239,7 +239,7 @@ describe('interceptors at enqueue', () => {
     expect(seen).toEqual([refusal('INVALID_ENTRY', 'topic is empty')]);
   });
 
-  test('may refuse, and nothing is inserted', async () => {
+  test('can reject the call, and nothing is inserted', async () => {
     const { run, inserted } = recorded({
       interceptors: [
         {
@@ -253,14 +253,14 @@ describe('interceptors at enqueue', () => {
     expect(inserted).toEqual([]);
   });
 
-  test('may drop every entry, and insert is not called', async () => {
+  test('can drop every entry, and insert is not called', async () => {
     const { run, inserted } = recorded({ interceptors: [{ enqueue: (_entries, next) => next([]) }] });
     expect(await run(paid)).toEqual([]);
     expect(inserted).toEqual([]);
   });
 });
 
-test('a store runs its entries through the pipeline: a refusal leaves the table as it was', async () => {
+test('a store runs its entries through the pipeline: a rejected call leaves the table unchanged', async () => {
   const { store } = openOutbox({
     pipeline: new EnqueuePipeline({ topics: { 'order.paid': schemaOf(needsId) } }),
   });

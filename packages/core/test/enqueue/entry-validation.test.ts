@@ -12,13 +12,13 @@ function check(fields: Readonly<Record<string, unknown>>, limits = LIMITS): Retu
   return toNewRow(entry, 4, limits, generateId);
 }
 
-test.each([undefined, null, 5, 'text', [], () => {}])('%s is no entry', (value) => {
+test.each([undefined, null, 5, 'text', [], () => {}])('%s is not an entry', (value) => {
   expect(() => assertEntry(value, 2)).toThrow(
     refusal('INVALID_ENTRY', 'entry 2: must be an object with topic and payload, got'),
   );
 });
 
-describe('a good entry', () => {
+describe('a valid entry', () => {
   test('becomes a row with JSON text and an id', () => {
     expect(check({ payload: { id: 1, note: undefined, at: new Date(0) } })).toEqual({
       id: 'generated',
@@ -27,7 +27,7 @@ describe('a good entry', () => {
     });
   });
 
-  test('keeps everything it names', () => {
+  test('keeps every field', () => {
     const entry = {
       id: 'my-id',
       key: 'order-1',
@@ -39,7 +39,7 @@ describe('a good entry', () => {
     expect(check(entry)).toEqual({ ...same, ...retry, topic: 'order.paid', payload: '{}' });
   });
 
-  test('may be as long as the limits', () => {
+  test('may reach the limits', () => {
     const longest = { topic: 't'.repeat(255), key: 'k'.repeat(255), id: '~'.repeat(36) };
     expect(check(longest)).toMatchObject(longest);
     expect(check({ headers: { a: 'x'.repeat(65_535) } }).headers).toBeDefined();
@@ -47,7 +47,7 @@ describe('a good entry', () => {
   });
 });
 
-describe('a bad entry is refused with its index:', () => {
+describe('an invalid entry is rejected with its index:', () => {
   test.each<[string, Readonly<Record<string, unknown>>, string]>([
     ['no topic', { topic: undefined }, 'topic must be a string, got undefined'],
     ['a topic that is no string', { topic: 5 }, 'topic must be a string, got number'],
@@ -110,7 +110,7 @@ describe('a bad entry is refused with its index:', () => {
     expect(() => check(fields)).toThrow(refusal('INVALID_ENTRY', message));
   });
 
-  test('a retry policy that makes no sense', () => {
+  test('an invalid retry policy', () => {
     expect(() => check({ retry: { maxAttempts: 0 } })).toThrow(
       refusal('INVALID_RETRY_POLICY', 'entry 4: maxAttempts must be'),
     );
@@ -120,7 +120,7 @@ describe('a bad entry is refused with its index:', () => {
     );
   });
 
-  test('a toJSON that throws is the cause', () => {
+  test('an error of toJSON is the cause', () => {
     const cause = new Error('no JSON');
     const payload = {
       toJSON: () => {

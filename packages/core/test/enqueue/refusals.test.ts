@@ -1,5 +1,4 @@
 import {
-  backoffDelayMs,
   composeModules,
   EnqueuePipeline,
   Lifecycles,
@@ -7,19 +6,17 @@ import {
   OutboxInterceptors,
   OutboxModule,
 } from '@postcommit/core';
+import { backoffDelayMs } from '@postcommit/core/internal';
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { expect, test } from 'vitest';
 
-test.each([Number.NaN, 0, -1, 1.5])(
-  'maxPayloadBytes %s is refused where it is written',
-  (maxPayloadBytes) => {
-    const refused = expect.objectContaining({ code: 'INVALID_CONFIG' });
-    expect(() => new EnqueuePipeline({ maxPayloadBytes })).toThrow(refused);
-    expect(() => OutboxModule.forRoot({ maxPayloadBytes })).toThrow(refused);
-  },
-);
+test.each([Number.NaN, 0, -1, 1.5])('maxPayloadBytes %s is rejected where it is set', (maxPayloadBytes) => {
+  const refused = expect.objectContaining({ code: 'INVALID_CONFIG' });
+  expect(() => new EnqueuePipeline({ maxPayloadBytes })).toThrow(refused);
+  expect(() => OutboxModule.forRoot({ maxPayloadBytes })).toThrow(refused);
+});
 
-test('a fixed delay longer than the default cap is waited in full', () => {
+test('a fixed delay longer than the default cap is used in full', () => {
   const twoDays = 2 * 86_400_000;
   expect(backoffDelayMs({ type: 'fixed', delayMs: twoDays }, 1, () => 0)).toBe(twoDays);
 });
@@ -54,7 +51,7 @@ test('a list of contributions can’t be bound, only contributed to', () => {
   );
 });
 
-test('an undefined dependency, as a circular import gives, is named', () => {
+test('an undefined dependency, as from a circular import, is named', () => {
   class Service {}
   const module = {
     name: 'circular',
@@ -63,7 +60,7 @@ test('an undefined dependency, as a circular import gives, is named', () => {
   expect(() => composeModules([module])).toThrow(/module circular injects undefined into Service/);
 });
 
-test('a class with a static member called optional is an ordinary token', () => {
+test('a class with a static member named optional is an ordinary token', () => {
   // biome-ignore lint/complexity/noStaticOnlyClass: that is what is tried.
   class Settings {
     static readonly optional = true;
@@ -109,7 +106,7 @@ test('resources start before work and stop after it, whatever the order of the m
   expect(steps).toEqual(['start connection', 'start worker', 'stop worker', 'stop connection']);
 });
 
-test('when nothing at all can be recorded, the first error is the one that is thrown', async () => {
+test('if nothing can be recorded, the first error is thrown', async () => {
   let calls = 0;
   class Unreachable extends MemoryOutboxStore {
     override async settle(): Promise<string[]> {

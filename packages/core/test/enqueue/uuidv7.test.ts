@@ -9,13 +9,13 @@ function firstDescent(ids: readonly string[]): string | undefined {
 }
 
 describe('createUuidv7', () => {
-  test('gives UUIDs of version 7 that begin with the time', () => {
+  test('generates version 7 UUIDs that begin with the time', () => {
     const id = createUuidv7({ now: () => 0x0123_4567_89ab })();
     expect(id).toMatch(UUIDV7);
     expect(id.slice(0, 13)).toBe('01234567-89ab');
   });
 
-  test('100,000 ids in one process rise without a repetition', () => {
+  test('100,000 ids of one process increase without a repetition', () => {
     const next = createUuidv7();
     const ids = Array.from({ length: 100_000 }, next);
     expect(ids.filter((id) => !UUIDV7.test(id))).toEqual([]);
@@ -23,7 +23,7 @@ describe('createUuidv7', () => {
     expect(new Set(ids).size).toBe(100_000);
   });
 
-  test('ids rise while the clock stands still, and stay close to it', () => {
+  test('ids increase while the clock stands still, and stay close to it', () => {
     const next = createUuidv7({ now: () => 1_000_000 });
     const ids = Array.from({ length: 20_000 }, next);
     expect(firstDescent(ids)).toBeUndefined();
@@ -32,7 +32,7 @@ describe('createUuidv7', () => {
     expect(lastMs - 1_000_000).toBeLessThanOrEqual(5);
   });
 
-  test('ids rise also when the clock goes back', () => {
+  test('ids increase even if the clock goes back', () => {
     let now = 1_000_000;
     const next = createUuidv7({ now: () => now });
     const ids = Array.from({ length: 5_000 }, (_, index) => {
@@ -42,7 +42,7 @@ describe('createUuidv7', () => {
     expect(firstDescent(ids)).toBeUndefined();
   });
 
-  test('the same seed and clock give the same ids', () => {
+  test('the same seed and clock generate the same ids', () => {
     const generate = (seed: number): string[] =>
       Array.from({ length: 300 }, createUuidv7({ now: () => 5, random: seededRandom(seed) }));
     expect(generate(1)).toEqual(generate(1));
@@ -50,7 +50,7 @@ describe('createUuidv7', () => {
     expect(generate(1).every((id) => UUIDV7.test(id))).toBe(true);
   });
 
-  test('two processes at the same instant give different ids', () => {
+  test('two processes generate different ids at the same instant', () => {
     const now = (): number => 5;
     const ids = [createUuidv7({ now }), createUuidv7({ now })].flatMap((next) =>
       Array.from({ length: 5_000 }, next),

@@ -23,7 +23,7 @@ const named: BackoffOptions = { type: 'respect-retry-after' };
 const UNLIMITED: RetryPolicy = { maxAttempts: Number.POSITIVE_INFINITY };
 
 describe('a named backoff strategy', () => {
-  test('chosen by an entry decides the wait, by the error that was thrown', async () => {
+  test('chosen by an entry decides the delay, based on the error', async () => {
     const { clock, store, dispatcher, row } = openOutbox();
     const failures = [Object.assign(new Error('rate limited'), { retryAfter: 7 }), new Error('down')];
     const publish = dispatcher(() => Promise.reject(failures.shift()), { backoffStrategies });
@@ -36,7 +36,7 @@ describe('a named backoff strategy', () => {
     expect((await row('x1')).retry).toEqual({ backoff: named });
   });
 
-  test('may be the one of the configuration, and gets attempts, error and row', () => {
+  test('can be configured as the default, and receives attempts, error and row', () => {
     const seen: unknown[] = [];
     const strategies: BackoffStrategies = {
       mine: (...args) => {
@@ -51,7 +51,7 @@ describe('a named backoff strategy', () => {
     expect(seen).toEqual([3, error, row]);
   });
 
-  test('that throws or returns rubbish costs the row an hour, as any backoff function does', () => {
+  test('that throws or returns an invalid delay delays the row by an hour, as any backoff function does', () => {
     const strategies = {
       throws: () => {
         throw new Error('oops');
@@ -75,7 +75,7 @@ describe('a named backoff strategy', () => {
   });
 
   test.each(['unknown', 'toString', '__proto__'])(
-    "that this process does not know (%s) ends the row dead before it is tried, and nothing else's",
+    'that this process does not know (%s) kills the row before it is attempted, and no other',
     async (type) => {
       const published: string[] = [];
       const { store, dispatcher, row } = openOutbox();
@@ -94,7 +94,7 @@ describe('a named backoff strategy', () => {
     },
   );
 
-  test('that is unknown is told as a death, not as trouble', async () => {
+  test('that is unknown is reported as a dead row, not as trouble', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue({ ...entries('x1')[0], retry: { backoff: named } } as never);
     const { events, told } = recorded();
@@ -108,7 +108,7 @@ function recorded() {
   return { events, told: listen(events, 'dead', 'failed', 'firstFailure', 'trouble') };
 }
 
-describe('a configuration is refused', () => {
+describe('a configuration is rejected', () => {
   const ms = (): number => 5;
 
   test.each<[string, object, 'INVALID_CONFIG' | 'INVALID_RETRY_POLICY', string]>([
@@ -149,7 +149,7 @@ describe('at enqueue', () => {
   };
   const entry = (type: string) => ({ topic: 'a', payload: {}, retry: { backoff: { type } } });
 
-  test('an application refuses a name that it has not configured, and stores nothing', async () => {
+  test('an application rejects a name that it has not configured, and stores nothing', async () => {
     const configured = store({ backoffStrategies });
     await configured.store.enqueue(entry('respect-retry-after'));
     await expect(configured.store.enqueue([entry('respect-retry-after'), entry('respect')])).rejects.toEqual(
@@ -167,7 +167,7 @@ describe('at enqueue', () => {
     );
   });
 
-  test('a process that only enqueues knows the names if it was given the strategies', async () => {
+  test('a process that only enqueues knows the names if it has the strategies', async () => {
     await store({ worker: false }).store.enqueue(entry('mine'));
     await new MemoryOutboxStore().enqueue(entry('mine'));
     await expect(store({ worker: false, backoffStrategies }).store.enqueue(entry('mine'))).rejects.toEqual(
@@ -185,7 +185,7 @@ describe('at enqueue', () => {
     ['a very long name', { type: 'x'.repeat(101) }, 'backoff.type must be'],
     ['a misspelt type', { type: 'exponental', delayMs: 5 }, "'fixed' or 'exponential'"],
     ['jitter of its own', { type: 'mine', jitter: 'full' }, "'fixed' or 'exponential'"],
-  ])('%s is refused everywhere', (_name, backoff, message) => {
+  ])('%s is rejected everywhere', (_name, backoff, message) => {
     expect(() => assertRetryOptions({ backoff: backoff as BackoffOptions }, 'entry 0')).toThrow(
       refusal('INVALID_RETRY_POLICY', message),
     );
@@ -195,7 +195,7 @@ describe('at enqueue', () => {
 describe('retryAfter of an error', () => {
   const delayMs = (error: unknown): unknown => decide(error, rowWith(), UNLIMITED);
 
-  test('is the least wait, in seconds', () => {
+  test('is a minimum delay, in seconds', () => {
     expect(delayMs({ retryAfter: 30 })).toEqual({ kind: 'retry', delayMs: 30_000 });
     expect(delayMs(Object.assign(new Error('busy'), { retryAfter: 0.5 }))).toEqual({
       kind: 'retry',

@@ -17,13 +17,13 @@ describe('the text of an error', () => {
     expect(errorText(error)).toBe('fetch failed: connect: ECONNREFUSED');
   });
 
-  test('ends after five causes, also when they form a circle', () => {
+  test('ends after five causes, even if they form a cycle', () => {
     const error = new Error('again');
     error.cause = error;
     expect(errorText(error)).toBe('again: again: again: again: again');
   });
 
-  test('lists what an AggregateError gathered', () => {
+  test('lists the errors of an AggregateError', () => {
     const error = new AggregateError(
       [new Error('IPv6'), new Error('IPv4', { cause: 'timeout' })],
       'all failed',
@@ -31,7 +31,7 @@ describe('the text of an error', () => {
     expect(errorText(error)).toBe('all failed: IPv6; IPv4; timeout');
   });
 
-  test('is only the message for an AggregateError that gathered nothing', () => {
+  test('is only the message for an empty AggregateError', () => {
     expect(errorText(new AggregateError([], 'all failed'))).toBe('all failed');
   });
 
@@ -48,14 +48,14 @@ describe('the text of an error', () => {
     expect(read).toBeLessThan(400);
   });
 
-  test('is the message also for an error of another realm', () => {
+  test('is the message for an error of another realm too', () => {
     const foreign: unknown = runInNewContext(
       "new Error('from another realm', { cause: new Error('deeper') })",
     );
     expect(errorText(foreign)).toBe('from another realm: deeper');
   });
 
-  test('never fails, even when reading the message does', () => {
+  test('never fails, even if reading the message does', () => {
     const hostile = Object.defineProperty(new Error('x'), 'message', {
       get: () => {
         throw new Error('no message for you');
@@ -66,7 +66,7 @@ describe('the text of an error', () => {
   });
 });
 
-describe('the text of what is no error', () => {
+describe('the text of a value that is not an error', () => {
   const cyclic: { self?: unknown } = {};
   cyclic.self = cyclic;
 
@@ -101,7 +101,7 @@ describe('the text that is stored', () => {
     expect(bytes(text)).toBeLessThanOrEqual(8_192);
   });
 
-  test('holds no NUL and no half surrogate pair', () => {
+  test('contains no NUL and no lone surrogate', () => {
     expect(errorText(new Error('a\u0000b\ud800c\udc00d'))).toBe('a\ufffdb\ufffdc\ufffdd');
   });
 
@@ -142,7 +142,7 @@ describe('the text that is stored', () => {
     }
   });
 
-  test('takes no longer than its beginning, however long it is', () => {
+  test('takes no longer than its first part, however long it is', () => {
     for (const part of ['://', '://a:', 'password', 'Bearer ', ' ', 'eyJ.']) {
       const started = performance.now();
       errorText(part.repeat(2 ** 20));
@@ -151,7 +151,7 @@ describe('the text that is stored', () => {
     }
   });
 
-  test('fits and is storable whatever was thrown', () => {
+  test('fits and is storable, whatever was thrown', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 12_000 }), fc.anything()), (thrown) => {
         for (const value of [thrown, new Error('failed', { cause: thrown })]) {

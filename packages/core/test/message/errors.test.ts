@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isOutboxError, OutboxError, PermanentError, TransientError } from '../../src/message/errors.js';
 
 describe('isOutboxError', () => {
-  test('is true for ours and for that of another copy of the package', () => {
+  test('is true for errors of this copy and of another copy of the package', () => {
     const foreign = Object.assign(new Error('x'), { name: 'OutboxError', code: 'ROW_NOT_FOUND' });
     expect(isOutboxError(new OutboxError('ROW_NOT_FOUND', 'no row'))).toBe(true);
     expect(isOutboxError(foreign)).toBe(true);

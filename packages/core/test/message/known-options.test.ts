@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { assertKnownOptions, type OptionNames, unknownOption } from '../../src/message/known-options.js';
+import { assertKnownOptions, type OptionNames } from '../../src/message/known-options.js';
+import { unknownOption } from '../../src/message/unknown-option.js';
 import { refusal } from '../outbox-fixture.js';
 
 const NAMES = { maxAttempts: true, backoff: true, limit: true } as const;
@@ -11,19 +12,19 @@ describe('an unknown option', () => {
     ['MaxAttempts', 'maxAttempts'],
     ['backof', 'backoff'],
     ['limits', 'limit'],
-  ])('%s is refused with what was probably meant: %s', (written, meant) => {
+  ])('%s is rejected with a suggestion: %s', (written, meant) => {
     expect(unknownOption({ limit: 1, [written]: 5 }, NAMES)).toBe(
       `unknown option '${written}': did you mean '${meant}'?`,
     );
   });
 
-  test.each(['retries', 'constructor', '__proto', ''])("'%s' is refused with what there is", (written) => {
+  test.each(['retries', 'constructor', '__proto', ''])("'%s' is rejected with the known names", (written) => {
     expect(unknownOption({ [written]: undefined }, NAMES)).toBe(
       `unknown option '${written}': the options are maxAttempts, backoff, limit`,
     );
   });
 
-  test('is an error with the code that is asked for', () => {
+  test('is an error with the requested code', () => {
     const check = (code?: 'INVALID_ARGUMENT') => () =>
       assertKnownOptions<object>('Thing', { limt: 1 }, NAMES, code);
     expect(check()).toThrow(refusal('INVALID_CONFIG', "Thing: unknown option 'limt': did you mean 'limit'?"));
@@ -35,7 +36,7 @@ test.each([[{}], [{ limit: 1, backoff: undefined }], [undefined], [null], [5]])(
   expect(unknownOption(options, NAMES)).toBeUndefined();
 });
 
-test('a list of names does not compile while one is missing, also of a union', () => {
+test('a list of names does not compile if one is missing, even of a union', () => {
   type Options = { readonly one?: number } | { readonly two: string; readonly three?: boolean };
   const names: OptionNames<Options> = { one: true, two: true, three: true };
   // @ts-expect-error: Property 'three' is missing

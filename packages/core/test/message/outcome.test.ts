@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isDeadReason } from '../../src/message/dead-reason.js';
 import { attemptsOf } from '../../src/message/outcome.js';
 
-test('only a publish that was tried and failed counts as an attempt', () => {
+test('only a failed publish counts as an attempt', () => {
   const dead = { id: 'a', kind: 'dead', error: 'x', reason: 'exhausted' } as const;
   expect(attemptsOf({ id: 'a', kind: 'failed', error: 'x', delayMs: 0 })).toBe(1);
   expect(attemptsOf(dead)).toBe(1);

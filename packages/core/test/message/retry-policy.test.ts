@@ -38,7 +38,7 @@ describe('backoffDelayMs without jitter', () => {
     expect(delays(backoff)).toEqual(expected);
   });
 
-  test('no wait is longer than a day unless a cap says so', () => {
+  test('no delay is longer than a day unless a cap allows it', () => {
     expect(backoffDelayMs({ type: 'exponential', delayMs: 1_000 }, 40, Math.random)).toBe(DAY_MS);
     expect(
       backoffDelayMs({ type: 'exponential', delayMs: 1_000, maxDelayMs: 2 * DAY_MS }, 40, Math.random),
@@ -50,7 +50,7 @@ describe('backoffDelayMs with jitter, base 1 s and cap 30 s', () => {
   const base: DelayBackoff = { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000 };
   const whole = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
 
-  test('full jitter reaches from nothing to the whole delay', () => {
+  test('full jitter ranges from 0 to the whole delay', () => {
     const full = { ...base, jitter: 'full' } as const;
     for (const [index, delayMs] of whole.entries()) {
       expect(backoffDelayMs(full, index + 1, () => 0)).toBe(0);
@@ -59,7 +59,7 @@ describe('backoffDelayMs with jitter, base 1 s and cap 30 s', () => {
     }
   });
 
-  test('equal jitter reaches from half to the whole delay', () => {
+  test('equal jitter ranges from half to the whole delay', () => {
     const equal = { ...base, jitter: 'equal' } as const;
     for (const [index, delayMs] of whole.entries()) {
       expect(backoffDelayMs(equal, index + 1, () => 0)).toBe(delayMs / 2);
@@ -68,12 +68,12 @@ describe('backoffDelayMs with jitter, base 1 s and cap 30 s', () => {
     }
   });
 
-  test('decorrelated jitter stays at the base when randomness is at its lowest', () => {
+  test('decorrelated jitter stays at the base with the lowest random numbers', () => {
     const decorrelated = { ...base, jitter: 'decorrelated' } as const;
     for (const attempts of [1, 2, 10]) expect(backoffDelayMs(decorrelated, attempts, () => 0)).toBe(1_000);
   });
 
-  test('decorrelated jitter triples up to the cap when randomness is at its highest', () => {
+  test('decorrelated jitter triples up to the cap with the highest random numbers', () => {
     const decorrelated = { ...base, jitter: 'decorrelated' } as const;
     const highest = [1, 2, 3, 4, 5].map((attempts) =>
       backoffDelayMs(decorrelated, attempts, () => ALMOST_ONE),
@@ -81,7 +81,7 @@ describe('backoffDelayMs with jitter, base 1 s and cap 30 s', () => {
     expect(highest.map(Math.round)).toEqual([3_000, 9_000, 27_000, 30_000, 30_000]);
   });
 
-  test('a decorrelated wait lies between the base and three times the one before', () => {
+  test('a decorrelated delay is between the base and three times the previous one', () => {
     const decorrelated = { ...base, jitter: 'decorrelated' } as const;
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 60 }), (seed, attempts) => {
@@ -95,7 +95,7 @@ describe('backoffDelayMs with jitter, base 1 s and cap 30 s', () => {
     );
   });
 
-  test('seeded randomness gives the same delays again', () => {
+  test('a seeded random source produces the same delays again', () => {
     const full = { ...base, jitter: 'full' } as const;
     expect(delays(full, seededRandom(7))).toEqual(delays(full, seededRandom(7)));
     expect(delays(full, seededRandom(7))).not.toEqual(delays(full, seededRandom(8)));
@@ -109,7 +109,7 @@ describe('backoffDelayMs at the edges', () => {
     jitter: fc.constantFrom<Jitter>('none', 'full', 'equal', 'decorrelated'),
   });
 
-  test('every wait is finite, never negative and within the cap', () => {
+  test('every delay is finite, never negative and within the cap', () => {
     fc.assert(
       fc.property(backoffs, fc.integer({ min: 1, max: 1_000_000 }), fc.nat(), (backoff, attempts, seed) => {
         const delayMs = backoffDelayMs(backoff, attempts, seededRandom(seed));
@@ -119,11 +119,11 @@ describe('backoffDelayMs at the edges', () => {
     );
   });
 
-  test('a base of 0 stays 0 however often a row failed', () => {
+  test('a base of 0 stays 0, however often a row failed', () => {
     expect(backoffDelayMs({ type: 'exponential', delayMs: 0 }, 1_000_000, Math.random)).toBe(0);
   });
 
-  test('a decorrelated wait after a million failures draws a bounded number of times', () => {
+  test('a decorrelated delay after a million failures takes a bounded number of steps', () => {
     let draws = 0;
     const random = (): number => {
       draws += 1;
@@ -142,7 +142,7 @@ test('a bounded delay is whole, not negative and at most 366 days', () => {
   expect(boundedDelayMs(Number.POSITIVE_INFINITY)).toBe(366 * DAY_MS);
 });
 
-describe('a policy that makes no sense is refused', () => {
+describe('an invalid policy is rejected', () => {
   test.each([0, -1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** 31, '3', null])(
     'maxAttempts %s',
     (value) => {
@@ -184,7 +184,7 @@ describe('a policy that makes no sense is refused', () => {
     );
   });
 
-  test('and a sensible one is not', () => {
+  test('a valid one is not', () => {
     expect(() => assertMaxAttempts(1, 'here')).not.toThrow();
     expect(() => assertMaxAttempts(Number.POSITIVE_INFINITY, 'here')).not.toThrow();
     expect(() => assertRetryOptions({}, 'here')).not.toThrow();

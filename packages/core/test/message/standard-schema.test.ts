@@ -9,7 +9,7 @@ function schemaWith(validate: (value: unknown) => StandardResult | Promise<Stand
   return { '~standard': { version: 1, vendor: 'test', validate } };
 }
 
-test('a value that fits is no problem', async () => {
+test('a valid value has no problem', async () => {
   expect(
     await schemaProblem(
       schemaWith((value) => ({ value })),
@@ -31,7 +31,7 @@ test('every issue is named with its path', async () => {
   );
 });
 
-test('a refusal without a message is still a refusal', async () => {
+test('a rejection without a message is still a rejection', async () => {
   expect(
     await schemaProblem(
       schemaWith(() => ({ issues: [] })),

@@ -43,12 +43,12 @@ function moduleOf(name: string, ...provides: Provider[]): Module {
 }
 
 describe('recipes', () => {
-  test('useValue gives the value itself', () => {
+  test('useValue provides the value itself', () => {
     const engine = new Diesel();
     expect(composeModules([moduleOf('m', { provide: Engine, useValue: engine })]).get(Engine)).toBe(engine);
   });
 
-  test('useFactory gets what it injects', () => {
+  test('useFactory receives what it injects', () => {
     const app = composeModules([
       moduleOf(
         'm',
@@ -59,7 +59,7 @@ describe('recipes', () => {
     expect(app.get(Car).engine).toBe(app.get(Engine));
   });
 
-  test('useClass gets what its class names, or what the provider injects', () => {
+  test('useClass receives what its class names, or what the provider injects', () => {
     const engines = moduleOf(
       'engines',
       { provide: Engine, useClass: Diesel },
@@ -86,14 +86,14 @@ describe('recipes', () => {
     expect(app.get(Decorated).engine).toBe(app.get(Engine));
   });
 
-  test('useExisting gives the same instance under another token', () => {
+  test('useExisting provides the same instance under another token', () => {
     const app = composeModules([
       moduleOf('m', { provide: Diesel, useClass: Diesel }, { provide: Engine, useExisting: Diesel }),
     ]);
     expect(app.get(Engine)).toBe(app.get(Diesel));
   });
 
-  test('each instance is made once, when it is first asked for', () => {
+  test('each instance is created once, when it is first needed', () => {
     let made = 0;
     const app = composeModules([
       moduleOf('m', {
@@ -109,7 +109,7 @@ describe('recipes', () => {
     expect(made).toBe(1);
   });
 
-  test('a factory that gives undefined is asked once too', () => {
+  test('a factory that returns undefined is called once too', () => {
     let made = 0;
     const useFactory = (): unknown => {
       made += 1;
@@ -120,7 +120,7 @@ describe('recipes', () => {
     expect(made).toBe(1);
   });
 
-  test('a factory that gives a Promise is refused with the way out', () => {
+  test('a factory that returns a Promise is rejected with an alternative', () => {
     const app = composeModules([
       moduleOf('garage', { provide: Engine, useFactory: async () => new Diesel() }),
     ]);
@@ -132,7 +132,7 @@ describe('recipes', () => {
     );
   });
 
-  test('an optional dependency is undefined when nothing binds it', () => {
+  test('an optional dependency is undefined if nothing binds it', () => {
     class Wagon {
       readonly engine: Engine | undefined;
       constructor(engine: Engine | undefined) {
@@ -150,7 +150,7 @@ describe('recipes', () => {
 });
 
 describe('a lazy dependency', () => {
-  test('is made when it is asked for, and once', () => {
+  test('is created when it is needed, and once', () => {
     let made = 0;
     const app = composeModules([
       moduleOf('garage', {
@@ -171,7 +171,7 @@ describe('a lazy dependency', () => {
     expect(made).toBe(1);
   });
 
-  test('closes no circle, but must be bound', () => {
+  test('does not form a cycle, but must be bound', () => {
     class Hen {
       readonly shelf: () => Shelf;
       constructor(shelf: () => Shelf) {
@@ -191,14 +191,14 @@ describe('a lazy dependency', () => {
   });
 });
 
-test('has tells what is bound', () => {
+test('has returns whether a token is bound', () => {
   const app = composeModules([moduleOf('garage', { provide: Engine, useClass: Diesel })]);
   expect(app.has(Engine)).toBe(true);
   expect(app.has(Shelf)).toBe(false);
   expect(app.has(Lifecycles)).toBe(true);
 });
 
-test('start({ only: resource }) leaves alone what works by itself', async () => {
+test('start({ only: resource }) does not start the other phases', async () => {
   const seen: string[] = [];
   const part = (name: string, phase: 'resource' | 'work') => ({
     to: Lifecycles,
@@ -212,7 +212,7 @@ test('start({ only: resource }) leaves alone what works by itself', async () => 
   expect(seen).toEqual(['start connection', 'stop connection']);
 });
 
-describe('what is wrong is refused when composing, by name', () => {
+describe('mistakes are rejected at composition, by name', () => {
   test.each([
     [
       { [Symbol.toStringTag]: 'OutboxPgModule', forRoot: () => {} },
@@ -240,7 +240,7 @@ describe('what is wrong is refused when composing, by name', () => {
     );
   });
 
-  test('also when only a contribution or an alias needs it', () => {
+  test('even if only a contribution or an alias needs it', () => {
     const contributing = {
       name: 'shop',
       contributes: [contributeFactory(Extras, [Engine], ({ name }) => name)],
@@ -254,7 +254,7 @@ describe('what is wrong is refused when composing, by name', () => {
     );
   });
 
-  test('a class that does not say what it wants', () => {
+  test('a class that does not declare its dependencies', () => {
     class Silent {
       readonly part: unknown;
       constructor(part: unknown) {
@@ -266,7 +266,7 @@ describe('what is wrong is refused when composing, by name', () => {
     );
   });
 
-  test('get of what nobody bound', () => {
+  test('get of an unbound token', () => {
     expect(() => composeModules([]).get(Engine)).toThrow(
       refusal('MISSING_BINDING', 'Engine is not bound: app.get() asked for it'),
     );
@@ -308,7 +308,7 @@ describe('what is wrong is refused when composing, by name', () => {
     );
   });
 
-  test('a cycle through a pool, or of a token with itself, is one too', () => {
+  test('a cycle through contributions, or of a token with itself, is one too', () => {
     const pooled: Module = {
       name: 'loop',
       provides: [{ provide: Engine, useFactory: () => new Diesel(), inject: [Extras] }],
@@ -322,7 +322,7 @@ describe('what is wrong is refused when composing, by name', () => {
     );
   });
 
-  test('two that share a dependency are no cycle', () => {
+  test('two that share a dependency are not a cycle', () => {
     const shared = moduleOf(
       'm',
       { provide: Engine, useClass: Diesel },
@@ -333,14 +333,14 @@ describe('what is wrong is refused when composing, by name', () => {
 });
 
 describe('preferences and tokens', () => {
-  test('a preference wins over a module, whose own needs no longer count', () => {
+  test('a preference takes precedence over a module, whose own dependencies no longer count', () => {
     const needy = moduleOf('needy', { provide: Engine, useFactory: () => new Diesel(), inject: [Car] });
     const app = composeModules([needy], { preferences: [{ provide: Engine, useClass: Electric }] });
     expect(app.get(Engine).name).toBe('electric');
     expect(app.tokens).toEqual([Engine]);
   });
 
-  test('tokens lists what is bound, and each can be asked for', () => {
+  test('tokens lists what is bound, and get accepts each', () => {
     const app = composeModules([moduleOf('m', { provide: Engine, useClass: Diesel })], {
       preferences: [{ provide: Car, useClass: Car }],
     });
@@ -373,12 +373,12 @@ describe('preferences and tokens', () => {
   });
 });
 
-describe('pools', () => {
+describe('contributions', () => {
   test('are empty, never missing', () => {
     expect(composeModules([]).get(Extras).items).toEqual([]);
   });
 
-  test('hold contributions in the order of the modules, each made once', () => {
+  test('hold contributions in the order of the modules, each created once', () => {
     let made = 0;
     const first: Module = { name: 'first', contributes: [{ to: Extras, useValue: 'radio' }] };
     const second: Module = {
@@ -480,7 +480,7 @@ describe('start and stop', () => {
     expect(steps).toEqual(['start a', 'stop b', 'stop a']);
   });
 
-  test('a failed start stops those already started, and may be tried again', async () => {
+  test('a failed start stops what has started, and can be retried', async () => {
     const { steps, lifecycle } = recorder();
     let broken = true;
     const start = (): void => {
@@ -497,7 +497,7 @@ describe('start and stop', () => {
     expect(steps.slice(4)).toEqual(['start a', 'start b', 'start c', 'start d']);
   });
 
-  test('a start that failed at the very first part may be tried again too', async () => {
+  test('a start that failed at the first part can be retried too', async () => {
     const { steps, lifecycle } = recorder();
     let broken = true;
     const start = (): void => {
@@ -511,7 +511,7 @@ describe('start and stop', () => {
     expect(steps).toEqual(['start a']);
   });
 
-  test('a failed start is not hidden by a failing stop', async () => {
+  test('a failing stop does not hide a failed start', async () => {
     const { lifecycle } = recorder();
     const app = composeModules([
       lifecycle('a', { stop: failing('stop of a') }),
@@ -522,7 +522,7 @@ describe('start and stop', () => {
     expect(all.map(String)).toContain('Error: port is taken');
   });
 
-  test('a start that failed because a part could not be made may be tried again', async () => {
+  test('a start that failed because a part could not be created can be retried', async () => {
     let broken = true;
     const flaky: Module = {
       name: 'flaky',

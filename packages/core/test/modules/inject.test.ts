@@ -6,8 +6,8 @@ import { refusal } from '../outbox-fixture.js';
 class A {}
 class B {}
 
-describe('what a constructor wants', () => {
-  test('is said by static inject', () => {
+describe('the dependencies of a constructor', () => {
+  test('can be declared by static inject', () => {
     class Service {
       static readonly inject = [A, B] as const;
       readonly parts: unknown[];
@@ -18,7 +18,7 @@ describe('what a constructor wants', () => {
     expect(dependenciesOf(Service)).toEqual([A, B]);
   });
 
-  test('is said by @Inject on each parameter', () => {
+  test('can be declared by @Inject on each parameter', () => {
     class Service {
       readonly parts: unknown[];
       constructor(a: A, b: B) {
@@ -31,11 +31,11 @@ describe('what a constructor wants', () => {
     expect(dependenciesOf(Service)).toEqual([A, B]);
   });
 
-  test('is nothing for a constructor without parameters', () => {
+  test('are empty for a constructor without parameters', () => {
     expect(dependenciesOf(A)).toEqual([]);
   });
 
-  test('may be optional', () => {
+  test('can be optional', () => {
     class Service {
       static readonly inject = [optional(A)];
       readonly part: A | undefined;
@@ -46,7 +46,7 @@ describe('what a constructor wants', () => {
     expect(dependenciesOf(Service)).toEqual([{ optional: A }]);
   });
 
-  test('is inherited, and what a subclass decorates does not change its parent', () => {
+  test('are inherited, and a subclass does not change those of its parent', () => {
     class Parent {
       readonly part: unknown;
       constructor(part: unknown) {
@@ -60,7 +60,7 @@ describe('what a constructor wants', () => {
     expect([Parent, Silent, Other].map(dependenciesOf)).toEqual([[A], [A], [B]]);
   });
 
-  test('must be said for every parameter', () => {
+  test('must be declared for every parameter', () => {
     class Forgotten {
       readonly parts: unknown[];
       constructor(a: A, b: B) {
@@ -75,7 +75,7 @@ describe('what a constructor wants', () => {
     expect(dependenciesOf(Forgotten)).toEqual([A, B]);
   });
 
-  test('is refused on methods', () => {
+  test('can’t be declared on methods', () => {
     expect(() => Inject(A)(class {}, 'send', 0)).toThrow(
       refusal('INVALID_CONFIG', '@Inject belongs on constructor parameters, not on send'),
     );

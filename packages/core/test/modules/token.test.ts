@@ -30,12 +30,12 @@ describe('tokens', () => {
   });
 });
 
-describe('pools', () => {
-  test('iterate over what they hold', () => {
+describe('contributions', () => {
+  test('can be iterated', () => {
     expect([...new Contributions([1, 2])]).toEqual([1, 2]);
   });
 
-  test('are recognised with their subclasses, of any copy', () => {
+  test('are recognized with their subclasses, of any copy', () => {
     class Foreign {}
     Object.defineProperty(Foreign, Symbol.for('@postcommit/contributions'), { value: true });
     expect(

@@ -12,7 +12,7 @@ describe('DispatchEvents', () => {
     warnings.mockRestore();
   });
 
-  test('tells every listener of a signal, in the order in which they came, and no other', () => {
+  test('calls every listener of an event in the order of registration, and no other', () => {
     const events = new DispatchEvents();
     const heard: unknown[] = [];
     events.on('recovered', (told) => heard.push(['first', told]));
@@ -25,13 +25,13 @@ describe('DispatchEvents', () => {
     ]);
   });
 
-  test('a signal that nobody listens to is told to nobody', () => {
+  test('an event without listeners is ignored', () => {
     const events = new DispatchEvents();
     expect(() => events.emit('started', {})).not.toThrow();
     expect(warnings).not.toHaveBeenCalled();
   });
 
-  test('a listener that left hears nothing, also when it leaves twice', () => {
+  test('an unsubscribed listener is not called, and may unsubscribe twice', () => {
     const events = new DispatchEvents();
     const heard: string[] = [];
     const leave = events.on('started', () => heard.push('one'));
@@ -42,7 +42,7 @@ describe('DispatchEvents', () => {
     expect(heard).toEqual(['other']);
   });
 
-  test('a listener that leaves while it is told does not keep it from the others', () => {
+  test('a listener that unsubscribes during an event does not affect the others', () => {
     const events = new DispatchEvents();
     const heard: string[] = [];
     const leave = events.on('started', () => {
@@ -55,7 +55,7 @@ describe('DispatchEvents', () => {
     expect(heard).toEqual(['one', 'other', 'other']);
   });
 
-  test('knows whether somebody listens', () => {
+  test('knows whether an event has listeners', () => {
     const events = new DispatchEvents();
     expect(events.hasListeners('dead')).toBe(false);
     const leave = events.on('dead', () => {});
@@ -75,7 +75,7 @@ describe('DispatchEvents', () => {
   ];
 
   test.each(failures)(
-    'a listener that %s is told to listenerFailed, and harms no other',
+    'a listener that %s is reported by listenerFailed, and does not affect others',
     async (_how, fail) => {
       const events = new DispatchEvents();
       const heard: unknown[] = [];
@@ -86,37 +86,43 @@ describe('DispatchEvents', () => {
       await Promise.resolve();
       expect(heard).toHaveLength(2);
       expect(heard).toContain('other');
-      expect(heard).toContainEqual({ signal: 'started', error: new Error('pager is away') });
+      expect(heard).toContainEqual({ event: 'started', error: new Error('pager is away') });
       expect(warnings).not.toHaveBeenCalled();
     },
   );
 
-  test.each(failures)('a listener that %s is a process warning where nobody listens', async (_how, fail) => {
-    const events = new DispatchEvents();
-    events.on('dead', fail);
-    events.emit('dead', { row: {} as never, error: 'no', reason: 'permanent' });
-    await Promise.resolve();
-    expect(warnings.mock.calls).toEqual([
-      ["a listener of the outbox event 'dead' failed: pager is away", 'OutboxWarning'],
-    ]);
-  });
+  test.each(failures)(
+    'a listener that %s causes a process warning if nobody listens to listenerFailed',
+    async (_how, fail) => {
+      const events = new DispatchEvents();
+      events.on('dead', fail);
+      events.emit('dead', { row: {} as never, error: 'no', reason: 'permanent' });
+      await Promise.resolve();
+      expect(warnings.mock.calls).toEqual([
+        ["a listener of the outbox event 'dead' failed: pager is away", 'OutboxWarning'],
+      ]);
+    },
+  );
 
-  test.each(failures)('a listener of listenerFailed that %s is a warning, not a loop', async (_how, fail) => {
-    const events = new DispatchEvents();
-    const failed = vi.fn(fail);
-    events.on('started', () => {
-      throw new Error('first');
-    });
-    events.on('listenerFailed', failed);
-    events.emit('started', {});
-    await Promise.resolve();
-    expect(failed).toHaveBeenCalledTimes(1);
-    expect(warnings.mock.calls).toEqual([
-      ["a listener of the outbox event 'listenerFailed' failed: pager is away", 'OutboxWarning'],
-    ]);
-  });
+  test.each(failures)(
+    'a listener of listenerFailed that %s causes a warning, not a loop',
+    async (_how, fail) => {
+      const events = new DispatchEvents();
+      const failed = vi.fn(fail);
+      events.on('started', () => {
+        throw new Error('first');
+      });
+      events.on('listenerFailed', failed);
+      events.emit('started', {});
+      await Promise.resolve();
+      expect(failed).toHaveBeenCalledTimes(1);
+      expect(warnings.mock.calls).toEqual([
+        ["a listener of the outbox event 'listenerFailed' failed: pager is away", 'OutboxWarning'],
+      ]);
+    },
+  );
 
-  test('a listener that takes its time is not waited for', () => {
+  test('a slow listener is not awaited', () => {
     const events = new DispatchEvents();
     const heard: string[] = [];
     events.on('started', () => new Promise(() => {}));

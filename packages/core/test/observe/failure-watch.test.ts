@@ -17,7 +17,7 @@ function watch(threshold: number) {
       events.emit('failed', { row: rowWith({ topic }), error: 'no', delayMs: 0 }),
     die: (topic = 'order.paid') =>
       events.emit('dead', { row: rowWith({ topic }), error: 'no', reason: 'exhausted' }),
-    /** What was told, and forgets it. */
+    /** Returns and clears the emitted events. */
     told: () => heard.splice(0).map(({ told }) => told),
   };
 }
@@ -30,7 +30,7 @@ const alert = (count: number, threshold: number, topic = 'order.paid') => ({
 });
 
 describe('failures of a topic', () => {
-  test('are told once, when there are more than the threshold', async () => {
+  test('are reported once when they exceed the threshold', async () => {
     const { clock, fail, die, told } = watch(3);
     fail();
     await clock.advance(20_000);
@@ -43,7 +43,7 @@ describe('failures of a topic', () => {
     expect(told()).toEqual([]);
   });
 
-  test('are told again only after there were fewer', async () => {
+  test('are reported again only after there were fewer', async () => {
     const { clock, fail, told } = watch(2);
     for (let count = 0; count < 3; count++) fail();
     expect(told()).toHaveLength(1);
@@ -59,7 +59,7 @@ describe('failures of a topic', () => {
     expect(told()).toEqual([alert(3, 2)]);
   });
 
-  test('count no longer than the window, whatever the pace', async () => {
+  test('count for no longer than the window, whatever their rate', async () => {
     const { clock, fail, told } = watch(3);
     for (let slow = 0; slow < 50; slow++) {
       fail();
@@ -68,7 +68,7 @@ describe('failures of a topic', () => {
     expect(told()).toEqual([]);
   });
 
-  test('are counted apart from those of other topics', () => {
+  test('are counted for each topic', () => {
     const { fail, told } = watch(1);
     fail('a');
     fail('b');
@@ -79,7 +79,7 @@ describe('failures of a topic', () => {
     expect(told()).toEqual([alert(2, 1, 'a')]);
   });
 
-  test('are forgotten of the topic that failed longest ago, beyond a thousand topics', () => {
+  test('are forgotten for the topic that failed longest ago, beyond a thousand topics', () => {
     const { fail, told } = watch(1);
     for (let topic = 0; topic <= 1_000; topic++) fail(`t${topic}`);
     fail('t0');

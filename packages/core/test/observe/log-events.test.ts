@@ -19,7 +19,7 @@ function open(): { clock: VirtualClock; events: DispatchEvents; lines: string[] 
 const failed = (topic: string) => ({ row: rowWith({ id: 'a', topic }), error: 'no', delayMs: 5 });
 
 describe('logEvents', () => {
-  test('writes a line of one kind once a minute, and says how many were left out', async () => {
+  test('writes a line of one kind at most once a minute, and says how many were left out', async () => {
     const { clock, events, lines } = open();
     for (let time = 0; time < 4; time++) events.emit('failed', failed('order.paid'));
     events.emit('failed', failed('mail.sent'));
@@ -44,6 +44,19 @@ describe('logEvents', () => {
       'error: the database does not answer, retrying: "ECONNREFUSED"',
       'info: the database answers again after 1234 ms',
       'warn: polling, because listening failed: "no direct connection"',
+    ]);
+  });
+
+  test('masks secrets in the errors that it writes', () => {
+    const { events, lines } = open();
+    const error = new Error('connect postgres://app:hunter2@db failed');
+    events.emit('trouble', { error, retryInMs: 100 });
+    events.emit('storeProblem', { error });
+    events.emit('wakeup', { isListening: false, error, willRetry: false });
+    expect(lines).toEqual([
+      'error: the database does not answer, retrying: "connect postgres://***@db failed"',
+      'warn: the store reports a problem: "connect postgres://***@db failed"',
+      'warn: polling, because listening failed: "connect postgres://***@db failed"',
     ]);
   });
 

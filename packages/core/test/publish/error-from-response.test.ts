@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { PermanentError, TransientError } from '../../src/message/errors.js';
+import { PermanentError, TransientError, UnavailableError } from '../../src/message/errors.js';
 import { errorFromResponse, type HttpResponse } from '../../src/publish/error-from-response.js';
 import { refusal } from '../outbox-fixture.js';
 
@@ -12,8 +12,8 @@ function response(status: number, retryAfter?: string, body = 'the body'): Respo
 
 async function retryAfterMs(status: number, retryAfter?: string): Promise<number | undefined> {
   const error = await errorFromResponse(response(status, retryAfter));
-  expect(error).toBeInstanceOf(TransientError);
-  return error instanceof TransientError ? error.retryAfterMs : undefined;
+  expect(error).toBeInstanceOf(UnavailableError);
+  return error instanceof UnavailableError ? error.retryAfterMs : undefined;
 }
 
 describe('errorFromResponse', () => {
@@ -31,7 +31,7 @@ describe('errorFromResponse', () => {
     expect(error.message).toBe(`Bad request: ${'x'.repeat(1_000)}`);
   });
 
-  test('a body that breaks off keeps the error permanent', async () => {
+  test('a truncated body keeps the error permanent', async () => {
     const broken: HttpResponse = {
       status: 400,
       headers: new Headers(),
@@ -52,10 +52,14 @@ describe('errorFromResponse', () => {
   );
 
   test.each([401, 403, 404, 405, 407, 408, 425, 500, 502, 503, 504, 529])(
-    '%i is transient: the receiver may be deployed wrongly, or busy',
+    '%i is the receiver’s: it may be misconfigured, or busy',
     async (status) => {
       const error = await errorFromResponse(response(status));
+      expect(error).toBeInstanceOf(UnavailableError);
+      // Code that tells permanent from transient errors still works.
       expect(error).toBeInstanceOf(TransientError);
+      // One customer's route may be gone while others work.
+      expect(error).toMatchObject({ permanent: false, isCertain: false });
       expect(error.message).toBe(`${status >= 500 ? 'Server error' : 'Unexpected status'}: ${status}`);
       expect(await retryAfterMs(status)).toBeUndefined();
       expect(await retryAfterMs(status, '7')).toBe(7_000);
@@ -63,14 +67,14 @@ describe('errorFromResponse', () => {
   );
 
   test.each([300, 301, 302, 303, 304, 307, 308])(
-    '%i is transient and says where it leads',
+    '%i is the receiver’s and names its location',
     async (status) => {
       const headers = new Headers({
         location: 'https://app:hunter2@login.example/?token=hunter2',
         'retry-after': '7',
       });
       const error = await errorFromResponse({ status, headers, text: async () => '' });
-      expect(error).toBeInstanceOf(TransientError);
+      expect(error).toBeInstanceOf(UnavailableError);
       expect(error.message).toBe(
         `Unexpected redirect: ${status} to https://***@login.example/?token=***; it was not followed, since a redirected POST may arrive without its body`,
       );
@@ -87,10 +91,10 @@ describe('errorFromResponse', () => {
     expect(message.length).toBeLessThan(1_200);
   });
 
-  test('a redirect that the runtime hides is transient', async () => {
+  test('an opaque redirect is the receiver’s', async () => {
     const hidden = { type: 'opaqueredirect', status: 0, headers: new Headers(), text: async () => '' };
     const error = await errorFromResponse(hidden);
-    expect(error).toBeInstanceOf(TransientError);
+    expect(error).toBeInstanceOf(UnavailableError);
     expect(error.message).toMatch(/^Unexpected redirect: hidden by the runtime;/);
   });
 
@@ -106,23 +110,23 @@ describe('errorFromResponse', () => {
     ['garbage with a number', 'soon 5', 60_000],
     ['a negative number', '-5', 60_000],
     ['a fraction', '1.5', 60_000],
-  ])('429 with %s as Retry-After is transient', async (_name, header, expected) => {
+  ])('429 with %s as Retry-After is the receiver’s', async (_name, header, expected) => {
     expect(await retryAfterMs(429, header)).toBe(expected);
   });
 
-  test('500 is transient with no wait of its own', async () => {
+  test('500 has no delay', async () => {
     const error = await errorFromResponse(response(500));
-    expect(error).toBeInstanceOf(TransientError);
+    expect(error).toBeInstanceOf(UnavailableError);
     expect(error.message).toBe('Server error: 500');
     expect(error).toHaveProperty('retryAfterMs', undefined);
   });
 
-  test('503 takes the wait from Retry-After', async () => {
+  test('503 takes the delay from Retry-After', async () => {
     expect(await retryAfterMs(503, '7')).toBe(7_000);
     expect(await retryAfterMs(503, 'garbage')).toBeUndefined();
   });
 
-  test.each([200, 204, 299])('%i is no error and is refused', async (status) => {
+  test.each([200, 204, 299])('%i is not an error and is rejected', async (status) => {
     const success: HttpResponse = { status, headers: new Headers(), text: async () => '' };
     await expect(errorFromResponse(success)).rejects.toThrow(
       refusal('INVALID_ARGUMENT', `${status} is a success; check response.ok first`),

@@ -7,7 +7,7 @@ import { refusal, rowWith } from '../outbox-fixture.js';
 const context: PublishContext = { attempt: 1, signal: new AbortController().signal };
 
 describe('toPublisher', () => {
-  test('a function becomes a publisher that waits for it', async () => {
+  test('a function becomes a publisher that awaits it', async () => {
     const seen: unknown[] = [];
     const row = rowWith();
     const publisher = toPublisher(async (...args) => {
@@ -20,7 +20,7 @@ describe('toPublisher', () => {
     expect(seen).toEqual([row, context]);
   });
 
-  test('an old-fashioned function is a function too', async () => {
+  test('a function expression is accepted too', async () => {
     const seen: OutboxRow[] = [];
     async function send(row: OutboxRow): Promise<void> {
       seen.push(row);
@@ -29,12 +29,12 @@ describe('toPublisher', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('an object with a publish method is taken as it is', () => {
+  test('an object with a publish method is used as it is', () => {
     const publisher = { publish: async () => {} };
     expect(toPublisher(publisher)).toBe(publisher);
   });
 
-  test('a class is refused with the way to bind it', () => {
+  test('a class is rejected with the way to bind it', () => {
     class HttpPublisher extends OutboxPublisher {
       async publish(): Promise<void> {}
     }
@@ -43,7 +43,7 @@ describe('toPublisher', () => {
     );
   });
 
-  test('a class whose publish is a field is refused likewise', () => {
+  test('a class whose publish is a field is rejected too', () => {
     class ArrowPublisher {
       readonly publish = async (): Promise<void> => {};
     }

@@ -1,5 +1,5 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
 import { PermanentError, TransientError } from '../../src/message/errors.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
@@ -67,7 +67,7 @@ function checkedBy(
 }
 
 describe('a publisher with publishBatch', () => {
-  test('gets all rows of a claim in one call, in order, also several of a key', async () => {
+  test('receives all rows of a claim in one call, in order, including several of one key', async () => {
     const { store, dispatcher } = openOutbox();
     const order = ['x1', 'A1', 'B1', 'A2', 'x2', 'A3'];
     await store.enqueue(entries(...order));
@@ -78,7 +78,7 @@ describe('a publisher with publishBatch', () => {
     expect(publisher.calls).toEqual([order]);
   });
 
-  test('gets one call for each claimed batch', async () => {
+  test('is called once for each claimed batch', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4', 'x5'));
     const publisher = new BatchPublisher();
@@ -87,7 +87,7 @@ describe('a publisher with publishBatch', () => {
     expect(publisher.calls).toEqual([['x1', 'x2'], ['x3', 'x4'], ['x5']]);
   });
 
-  test('is driven by the worker in the same way, several batches in flight', async () => {
+  test('is driven by the worker in the same way, with several batches in flight', async () => {
     const { store, worker, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4', 'x5'));
     const answers = deferred();
@@ -128,7 +128,7 @@ describe('a publisher with publishBatch', () => {
 });
 
 describe('the results of publishBatch', () => {
-  test('decide about each row alone', async () => {
+  test('decide each row separately', async () => {
     const { store, dispatcher, row, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4'));
     const failures = {
@@ -189,7 +189,7 @@ describe('the results of publishBatch', () => {
     }
   });
 
-  test.each(wrong)('that are %s fail all rows also behind interceptors', async (_name, answer) => {
+  test.each(wrong)('that are %s fail all rows, even behind interceptors', async (_name, answer) => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const publisher = new BatchPublisher(async () => answer as PublishResult[]);
@@ -200,7 +200,7 @@ describe('the results of publishBatch', () => {
 });
 
 describe('the order of a key in a group', () => {
-  test('only the unbroken beginning counts: what was sent past a failed row is sent again after it', async () => {
+  test('only the rows before the first failure count: later ones are sent again after it', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('A1', 'A2', 'A3', 'A4', 'B1', 'x1'));
     const failures = { A2: new Error('busy') };
@@ -226,7 +226,7 @@ describe('the order of a key in a group', () => {
     expect(await store.count()).toMatchObject({ dispatched: 6 });
   });
 
-  test('a dead row lets those behind it count', async () => {
+  test('a dead row does not invalidate the rows behind it', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('A1', 'A2'));
     const publisher = new BatchPublisher(async (rows) => results(rows, { A1: new PermanentError('never') }));
@@ -248,7 +248,7 @@ describe('the order of a key in a group', () => {
 });
 
 describe('rows that must not be published', () => {
-  test('do not go out with the group when their schema does not fit', async () => {
+  test('are left out of the group if they fail their schema', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1', 'A1', 'A2', 'x2'));
     const pipeline = checkedBy((payload) =>
@@ -267,7 +267,7 @@ describe('rows that must not be published', () => {
     });
   });
 
-  test('do not go out with the group when they are condemned', async () => {
+  test('are left out of the group if they are condemned', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     await store.markFailed('x1', 'poison');
@@ -277,7 +277,7 @@ describe('rows that must not be published', () => {
     expect(await row('x1')).toMatchObject({ deadReason: 'exhausted', lastError: 'poison' });
   });
 
-  test('are not sent as an empty group when none is left', async () => {
+  test('are not sent as an empty group if none is left', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const publisher = new BatchPublisher();
@@ -289,7 +289,7 @@ describe('rows that must not be published', () => {
     expect(await outbox.dispatchPending()).toMatchObject({ dispatched: 1 });
   });
 
-  test('turn away those of their key behind them when they have to be tried again', async () => {
+  test('hold back the later rows of their key if they have to be retried', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('A1', 'A2', 'x1'));
     const pipeline = checkedBy((value) => {
@@ -304,7 +304,7 @@ describe('rows that must not be published', () => {
     expect(await row('A2')).not.toHaveProperty('claimToken');
   });
 
-  test('do not go out when their claim was lost before', async () => {
+  test('are not sent if their claim was lost before', async () => {
     const { store, dispatcher, clock } = openOutbox({ claimTimeoutMs: 60_000 });
     await store.enqueue(entries('x1', 'x2'));
     const pipeline = checkedBy(async (value) => {
@@ -354,7 +354,7 @@ describe('interceptors of publish around a group', () => {
     ]);
   });
 
-  test('may change the headers of each row', async () => {
+  test('can change the headers of each row', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const interceptors: OutboxInterceptor[] = [
@@ -365,7 +365,7 @@ describe('interceptors of publish around a group', () => {
     expect(publisher.rows.map(({ headers }) => headers)).toEqual([{ trace: 'x1' }, { trace: 'x2' }]);
   });
 
-  test('may turn a row away or fail: the group goes out with the others, in order', async () => {
+  test('can reject a row or fail: the group is sent with the others, in order', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4', 'x5'));
     const interceptors: OutboxInterceptor[] = [
@@ -391,7 +391,7 @@ describe('interceptors of publish around a group', () => {
     expect((await row('x4')).lastError).toBe('at once');
   });
 
-  test('may turn all away: nothing is sent', async () => {
+  test('can reject all rows: nothing is sent', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const interceptors: OutboxInterceptor[] = [{ publish: () => Promise.reject(new Error('closed')) }];
@@ -400,7 +400,7 @@ describe('interceptors of publish around a group', () => {
     expect(publisher.calls).toEqual([]);
   });
 
-  test('may take their time: the group waits, and keeps its order', async () => {
+  test('can be slow: the group waits, and keeps its order', async () => {
     const { store, dispatcher, clock } = openOutbox();
     await store.enqueue(entries('x1', 'x2', 'x3'));
     const interceptors: OutboxInterceptor[] = [
@@ -420,7 +420,7 @@ describe('interceptors of publish around a group', () => {
     expect(publisher.calls).toEqual([['x1', 'x2', 'x3']]);
   });
 
-  test('may swallow what failed', async () => {
+  test('can swallow a failure', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const interceptors: OutboxInterceptor[] = [
@@ -432,7 +432,7 @@ describe('interceptors of publish around a group', () => {
 });
 
 describe('a group that takes too long', () => {
-  test('fails all its rows; the signal aborts; the slot stays with the straggler', async () => {
+  test('fails all its rows and aborts the signal; the slot stays taken until the call ends', async () => {
     const { store, dispatcher, clock, row } = openOutbox();
     await store.enqueue(entries('x1', 'x2'));
     const answer = deferred();
@@ -458,7 +458,7 @@ describe('a group that takes too long', () => {
     expect(await outbox.dispatchPending()).toMatchObject({ dispatched: 2 });
   });
 
-  test('holds back the keys that it has failed', async () => {
+  test('holds back the keys whose rows failed', async () => {
     const { store, dispatcher, clock, row } = openOutbox();
     await store.enqueue(entries('A1', 'A2', 'x1'));
     const publisher = new BatchPublisher(
@@ -476,7 +476,7 @@ describe('a group that takes too long', () => {
 });
 
 describe('routes', () => {
-  test('rows of a route with publishBatch go out together, the others alone', async () => {
+  test('rows of a route with publishBatch are sent together, others one by one', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue([
       { id: 'x1', topic: 'payments.paid', payload: 1 },
@@ -498,7 +498,7 @@ describe('routes', () => {
     expect(alone).toEqual(['x2']);
   });
 
-  test('also where a route leads to routes', async () => {
+  test('even if a route leads to routes', async () => {
     const { store, dispatcher } = openOutbox();
     await store.enqueue([
       { id: 'x1', topic: 'payments.paid', payload: 1 },
@@ -528,7 +528,7 @@ describe('routes', () => {
     expect(order).toEqual(['A1,x1', 'A2', 'A3']);
   });
 
-  test('a row without a route is dead, beside groups that go out', async () => {
+  test('a row without a route dies, beside groups that are sent', async () => {
     const { store, dispatcher, row } = openOutbox();
     await store.enqueue([
       { id: 'x1', topic: 'unknown', payload: 1 },
@@ -539,6 +539,33 @@ describe('routes', () => {
     expect((await row('x1')).lastError).toContain("no route for topic 'unknown'");
   });
 });
+
+test.each([
+  ['without interceptors', []],
+  ['with one that listens as well', [listening()]],
+])('one signal may have a listener for each row of a group: %s', async (_, interceptors) => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  onTestFinished(() => warn.mockRestore());
+  const { store, dispatcher } = openOutbox();
+  const ids = Array.from({ length: 50 }, (_, n) => `x${n}`);
+  await store.enqueue(entries(...ids));
+  const publisher = new BatchPublisher(async (rows, { signal }) => {
+    for (const _ of rows) signal.addEventListener('abort', () => {});
+    return results(rows);
+  });
+  expect(await dispatcher(publisher, { interceptors }).dispatchPending()).toMatchObject({ dispatched: 50 });
+  expect(publisher.calls).toEqual([ids]);
+  expect(warn).not.toHaveBeenCalled();
+});
+
+function listening(): OutboxInterceptor {
+  return {
+    publish: (row, context, next) => {
+      context.signal.addEventListener('abort', () => {});
+      return next(row, context);
+    },
+  };
+}
 
 describe('a claim that is lost during a group', () => {
   function slowGroup(): {
@@ -606,7 +633,7 @@ describe('a claim that is lost during a group', () => {
   });
 });
 
-test('rows that the store could not read do not go out with the group', async () => {
+test('rows that the store could not decode are left out of the group', async () => {
   class Corrupt extends MemoryOutboxStore {
     override async fetchPending(limit: number): Promise<OutboxRow[]> {
       const rows = await super.fetchPending(limit);

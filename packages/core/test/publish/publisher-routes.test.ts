@@ -50,7 +50,7 @@ describe('a pattern', () => {
 });
 
 describe('routePublisher', () => {
-  test('the first match wins, and row and context are handed on', async () => {
+  test('the first match wins, and receives row and context', async () => {
     const calls: unknown[] = [];
     class Kafka extends OutboxPublisher {
       async publish(row: OutboxRow, given: PublishContext): Promise<void> {
@@ -69,7 +69,7 @@ describe('routePublisher', () => {
     expect(calls).toEqual(['kafka', late, context, 'rest', other, context]);
   });
 
-  test('a row that matches none is a permanent error that names the routes', async () => {
+  test('a row that matches no route is a permanent error that names the routes', async () => {
     const publisher = routePublisher({ 'a.*': async () => {}, b: async () => {} });
     const error: unknown = await publisher
       .publish(rowWith({ topic: 'c' }), context)
@@ -84,7 +84,7 @@ describe('routePublisher', () => {
     await expect(publisher.publish(rowWith(), context)).rejects.toBe(error);
   });
 
-  test('nonsense is refused early', () => {
+  test('invalid routes are rejected early', () => {
     expect(() => routePublisher({})).toThrow(refusal('INVALID_CONFIG', 'routePublisher: no route given'));
     expect(() => routePublisher({ '': async () => {} })).toThrow(
       refusal('INVALID_CONFIG', 'an empty pattern'),
@@ -95,7 +95,7 @@ describe('routePublisher', () => {
   });
 });
 
-test('a routed publisher asks each route about the whole row', async () => {
+test("a routed publisher passes the whole row to each route's matcher", async () => {
   const calls: string[] = [];
   const route = (name: string) => ({
     name,

@@ -13,8 +13,12 @@ export interface PublishRecord {
   readonly call: symbol;
   readonly signal: AbortSignal;
   readonly startedMs: number;
+  /** Of its call, among all of the world. */
+  readonly place: number;
   /** `given up`: it ended after the engine had aborted it, so that its result says nothing any more. */
-  end?: 'ok' | 'error' | 'permanent' | 'given up';
+  end?: 'ok' | 'error' | 'permanent' | 'away' | 'given up';
+  /** The broker was away for it, but had answered the process since it was away for this row before. */
+  mayBeRowsFault?: boolean;
 }
 
 /** One row under one claim. */
@@ -53,6 +57,14 @@ export interface Claim {
   readonly abandoned: Set<string>;
 }
 
+/** Calls are counted in the order in which they began. */
+interface BrokerKnowledge {
+  /** The newest call that was answered. */
+  answered: number;
+  /** For each row that the broker was away for: the newest call at that time. */
+  readonly awayFor: Map<string, number>;
+}
+
 /** Waits between repeated settles grow up to this. */
 const LONGEST_SETTLE_RETRY_MS = 2_000;
 /** Of the last answer, and of a timer that fires late. */
@@ -69,6 +81,9 @@ export class ClaimLedger {
   /** The last claim on each row. */
   readonly #current = new Map<string, { readonly claim: Claim; readonly row: ClaimedRow }>();
   #mostRetakes = 0;
+  #calls = 0;
+  /** What each process knows of the broker. */
+  readonly #knowledge = new Map<SimProcess, BrokerKnowledge>();
 
   constructor(history: History, rows: RowLedger, clock: SimClock, table: MemoryTable) {
     this.#history = history;
@@ -90,7 +105,7 @@ export class ClaimLedger {
     this.#rows.sent(id, this.#claims.get(claimToken ?? '')?.rows.get(id)?.turn, by);
   }
 
-  /** The store gave rows to a process, which may never hear of it. */
+  /** The store claimed rows for a process, which may never receive the answer. */
   claimed(rows: readonly OutboxRow[], process: SimProcess, settings: Settings, sentAtMs: number): void {
     const token = rows[0]?.claimToken;
     if (token === undefined) return;
@@ -138,6 +153,7 @@ export class ClaimLedger {
 
   publishStarted(rows: readonly OutboxRow[], signal: AbortSignal): void {
     const call = Symbol('call');
+    this.#calls += 1;
     for (const { id, claimToken } of rows) {
       const claim = this.#claims.get(claimToken ?? '');
       const row = claim?.rows.get(id);
@@ -147,7 +163,7 @@ export class ClaimLedger {
       }
       this.#history.note(claim.process.name, 'publishes', () => `${id} under ${tail(claim.token)}`);
       this.#assertMayStart(claim, row, call);
-      row.publish = { call, signal, startedMs: this.#clock.elapsedMs };
+      row.publish = { call, place: this.#calls, signal, startedMs: this.#clock.elapsedMs };
       signal.addEventListener('abort', () => this.#assertAbortExcused(claim, row));
       // Nothing is recorded, and nothing counted, for a publish whose row an operator has taken away.
       if (row.ended !== 'void') row.story.startsUnrecorded += 1;
@@ -160,22 +176,39 @@ export class ClaimLedger {
     }
   }
 
-  publishEnded({ id, claimToken }: OutboxRow, end: 'ok' | 'error' | 'permanent'): void {
+  publishEnded({ id, claimToken }: OutboxRow, end: 'ok' | 'error' | 'permanent' | 'away'): void {
     const claim = this.#claims.get(claimToken ?? '');
     const row = claim?.rows.get(id);
     if (!claim || !row?.publish) return;
     row.publish.end = row.publish.signal.aborted ? 'given up' : end;
+    this.#learn(claim.process, id, row.publish);
     this.#history.note(claim.process.name, `publish: ${row.publish.end}`, () => id);
-    // Its key goes on in the same batch, before the verdict is in the table. (A crash in between makes it live
+    // Its key continues in the same batch, before the outcome is in the table. (A crash in between makes it live
     // again, behind the rows that went past it: the promise ends with the verdict.)
     if (isDoomed(row) && !isHeldBack(claim, row)) row.story.hasLostItsPlace = true;
+  }
+
+  /**
+   * An outage costs no attempts. Only a row that is alone with it may be to blame: one that the broker was away for
+   * twice, with an answer between to a call that began after the first time.
+   */
+  #learn(process: SimProcess, id: string, publish: PublishRecord): void {
+    const known = this.#knowledge.get(process) ?? { answered: 0, awayFor: new Map<string, number>() };
+    this.#knowledge.set(process, known);
+    if (publish.end === 'given up') return;
+    if (publish.end !== 'away') {
+      known.answered = Math.max(known.answered, publish.place);
+      return;
+    }
+    publish.mayBeRowsFault = known.answered > (known.awayFor.get(id) ?? Number.POSITIVE_INFINITY);
+    known.awayFor.set(id, this.#calls);
   }
 
   /** The engine asks the store to record outcomes: each must be what the publisher saw. */
   settleSent(token: string, outcomes: readonly Outcome[], ofBatch: boolean): void {
     const claim = this.#claims.get(token);
     if (claim && ofBatch) {
-      // A second one, while the first has no answer: the engine gave that up.
+      // A second one while the first is unanswered: the engine has given up on the first.
       if (claim.unanswered > 0) claim.hadSettleTrouble = true;
       claim.unanswered += 1;
     }
@@ -204,7 +237,8 @@ export class ClaimLedger {
     row.ended = outcome.kind;
     if (outcome.kind === 'dead') this.#assertDeserved(claim, row, outcome.reason);
     const { kind } = outcome;
-    this.#rows.recorded(row.story, kind === 'dispatched' || kind === 'dead' ? kind : 'pending');
+    if (kind === 'released') this.#rows.released(row.story, { wasPublished: row.publish !== undefined });
+    else this.#rows.recorded(row.story, kind === 'failed' ? 'pending' : kind);
   }
 
   settleAnswered(
@@ -274,7 +308,7 @@ export class ClaimLedger {
     // Two calls of `dispatchPending` at a time know nothing of each other: each brings rows that the other may kill.
     // And nobody can do anything for a row whose claim came to nobody.
     const isNeighbours = death?.kind === 'poisoned' && death.id !== id && claim.isReceived;
-    // The first death by a row tells nobody which one it was; a suspect has its process for itself.
+    // After the first crash nobody knows which row caused it; a suspect is claimed alone.
     const wasSuspect = isNeighbours && this.#isSuspect(claim.process, death.id);
     if (wasSuspect && !claim.settings.overlaps) row.story.neighbourDeaths += 1;
     else row.story.otherExpiries += 1;
@@ -381,7 +415,7 @@ export class ClaimLedger {
 /** What is wrong with an outcome, seen from the publisher. */
 function misreported(claim: Claim, row: ClaimedRow, outcome: Outcome): string | undefined {
   const { publish } = row;
-  const hasFailed = publish !== undefined && publish.end !== 'ok' && isOver(publish);
+  const hasFailed = publish !== undefined && publish.end !== 'ok' && isOver(publish) && !isAway(publish);
   switch (outcome.kind) {
     case 'dispatched':
       return publish?.end === 'ok'
@@ -393,8 +427,15 @@ function misreported(claim: Claim, row: ClaimedRow, outcome: Outcome): string | 
       if (outcome.untried) return isCondemned(claim, row) && !publish ? undefined : 'was not condemned';
       return isDoomed(row) ? undefined : 'has tries left';
     case 'released':
-      return publish === undefined || isHeldBack(claim, row) ? undefined : 'was handed to the publisher';
+      return publish === undefined || publish.end === 'away' || isHeldBack(claim, row)
+        ? undefined
+        : 'was handed to the publisher';
   }
+}
+
+/** The row keeps its attempts. */
+function isAway({ end, mayBeRowsFault }: PublishRecord): boolean {
+  return end === 'away' && !mayBeRowsFault;
 }
 
 function isOver({ end, signal }: PublishRecord): boolean {
@@ -413,7 +454,7 @@ function isHeldBack(claim: Claim, row: ClaimedRow): boolean {
 
 /** The publish failed, and there will be no other. */
 function isDoomed({ publish, attempts, maxAttempts }: ClaimedRow): boolean {
-  if (!publish || publish.end === 'ok' || !isOver(publish)) return false;
+  if (!publish || publish.end === 'ok' || isAway(publish) || !isOver(publish)) return false;
   return publish.end === 'permanent' || attempts + 1 >= maxAttempts;
 }
 

@@ -16,6 +16,6 @@ export interface Mutant {
   publisher?(publisher: OutboxPublisher): OutboxPublisher;
   /** What a stop does when it has ended. */
   afterStop?(store: OutboxStore, abandoned: ReadonlyMap<string, string>): void;
-  /** Breaks a class of the engine. Gives the way to mend it. */
+  /** Breaks a class of the engine. Returns a function that restores it. */
   patch?(): () => void;
 }

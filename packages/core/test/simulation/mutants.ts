@@ -1,8 +1,9 @@
 import { MemoryTable, MemoryTransaction } from '@postcommit/store-memory';
 import { vi } from 'vitest';
-import { BatchQueue } from '../../src/dispatch/batch-queue.js';
 import { ClaimLease } from '../../src/dispatch/claim-lease.js';
 import { ClaimedBatch } from '../../src/dispatch/claimed-batch.js';
+import { BatchQueue } from '../../src/dispatch/rows-in-flight.js';
+import { Breaker } from '../../src/publish/breaker.js';
 import type { Mutant } from './mutant.js';
 
 /** Engines, and stores, with one thing broken. */
@@ -104,6 +105,53 @@ export const MUTANTS: readonly Mutant[] = [
         fetchPending: async (limit) =>
           (await store.fetchPending(limit)).map((row) => ({ ...row, attempts: 0 })),
       }),
+  },
+  {
+    name: 'counts an attempt when the broker is away',
+    breaks: /^I8/,
+    patch: () => {
+      const { failed } = Breaker.prototype;
+      return patched(
+        vi.spyOn(Breaker.prototype, 'failed').mockImplementation(function (this: Breaker, ...args) {
+          const verdict = failed.apply(this, args);
+          return verdict && { ...verdict, isRowsFault: true };
+        }),
+      );
+    },
+  },
+  {
+    name: 'takes the answer to an older publish for a sign of life',
+    breaks: /^I8/,
+    patch: () => {
+      const { answered } = Breaker.prototype;
+      return patched(
+        vi.spyOn(Breaker.prototype, 'answered').mockImplementation(function (this: Breaker) {
+          answered.call(this, Number.POSITIVE_INFINITY);
+        }),
+      );
+    },
+  },
+  {
+    name: 'never believes that the broker is back',
+    breaks: /^I7/,
+    patch: () => patched(vi.spyOn(Breaker.prototype, 'answered').mockReturnValue()),
+  },
+  {
+    name: 'lets a row overtake one that the broker was away for',
+    breaks: /^I5/,
+    patch: () => {
+      const { ended } = BatchQueue.prototype;
+      return patched(
+        vi.spyOn(BatchQueue.prototype, 'ended').mockImplementation(function (
+          this: BatchQueue,
+          flight,
+          outcome,
+        ) {
+          const isAway = outcome.kind === 'released' && outcome.isUnavailable;
+          ended.call(this, flight, isAway ? { id: outcome.id, kind: 'dispatched' } : outcome);
+        }),
+      );
+    },
   },
   {
     name: 'releases what it abandons',

@@ -113,7 +113,7 @@ async function operate({ random, rows, claims, store, table, history }: World): 
   }
 }
 
-/** Kills, freezes and stops processes. */
+/** Kills, freezes and stops processes, and takes the broker away. */
 export function startTrouble(world: World): void {
   const { random, weather, clock, hosts } = world;
   const sometime = (times: number, act: (host: (typeof hosts)[number]) => void): void => {
@@ -123,6 +123,8 @@ export function startTrouble(world: World): void {
         if (first) act(random.pick([first, ...others]));
       });
   };
+  for (let count = 0; count < weather.outages; count++)
+    clock.schedule(world.someMoment(500), () => world.brokerGoesAway(random.between(100, 6_000)));
   sometime(weather.kills, ({ process }) => world.kill(process, { kind: 'killed' }));
   sometime(weather.freezes, ({ process, settings }) => {
     if (process.isDead) return;

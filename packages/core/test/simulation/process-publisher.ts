@@ -1,4 +1,4 @@
-import { PermanentError, TransientError } from '../../src/message/errors.js';
+import { PermanentError, TransientError, UnavailableError } from '../../src/message/errors.js';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { PublishContext } from '../../src/message/publish-context.js';
 import {
@@ -15,6 +15,8 @@ interface SendPlan {
   readonly fault: PublishFault | undefined;
   /** From the call on. Absent: only when the bad times are over. */
   readonly endMs: number | undefined;
+  /** Nobody answers at the broker's address. */
+  readonly isRefused: boolean;
   /** Ends at once when its signal aborts, instead of going on. */
   readonly obeys: boolean;
   /** It is on its way already: neither the death of its process nor a freeze holds it up. */
@@ -22,8 +24,8 @@ interface SendPlan {
 }
 
 /**
- * The broker as one process reaches it. It tells the ledgers what really went out, which is not always what it
- * tells the engine. Rows of one key are sent in order, and none behind one that failed, as the contract says.
+ * The broker as one process reaches it. It reports to the ledgers what was really sent, which is not always what it
+ * reports to the engine. Rows of one key are sent in order, and none behind a failed one, as the contract requires.
  */
 export class ProcessPublisher extends OutboxPublisher {
   readonly #world: World;
@@ -66,7 +68,8 @@ export class ProcessPublisher extends OutboxPublisher {
         // What the broker did with each row, and what it says: the two differ when the answer is lost.
         const sent = this.#sendEach(rows, plan);
         this.#process.deliver(() => {
-          if (plan.fault === 'result lost') return fail(new Error('broker: result lost'));
+          if (plan.fault === 'result lost' && !sent.some(isAbsence))
+            return fail(new Error('broker: result lost'));
           for (const [place, row] of rows.entries()) claims.publishEnded(row, endOf(sent[place]));
           resolve(sent);
         });
@@ -83,6 +86,8 @@ export class ProcessPublisher extends OutboxPublisher {
 
   #sendEach(rows: readonly OutboxRow[], plan: SendPlan): PublishResult[] {
     const failedKeys = new Set<string>();
+    const absence = this.#absence(plan);
+    if (absence) return rows.map(() => ({ status: 'rejected', reason: absence }));
     return rows.map((row) => {
       const isBehindFailed = row.key !== undefined && failedKeys.has(row.key);
       const error = isBehindFailed ? new Error('broker: not sent') : this.#errorFor(plan, rows.length);
@@ -94,6 +99,19 @@ export class ProcessPublisher extends OutboxPublisher {
       if (row.key !== undefined) failedKeys.add(row.key);
       return { status: 'rejected', reason: error };
     });
+  }
+
+  /** How a client reports a broker that is away, or that has gone away since the call began. */
+  #absence({ isRefused }: SendPlan): Error | undefined {
+    const { random, isBrokerAway } = this.#world;
+    if (!isRefused && !isBrokerAway) return undefined;
+    if (!isRefused) return networkError('ECONNRESET');
+    return random.pick([
+      networkError('ECONNREFUSED'),
+      networkError('ETIMEDOUT'),
+      new UnavailableError('broker: unavailable', { retryAfterMs: random.whole(0, 800) }),
+      new UnavailableError('broker: login refused', { isCertain: true }),
+    ]);
   }
 
   /** Of several rows, some fail and some do not. */
@@ -112,14 +130,15 @@ export class ProcessPublisher extends OutboxPublisher {
   }
 
   #plan(): SendPlan {
-    const { random, weather, isBad, history } = this.#world;
-    const hasFault = isBad && random.chance(weather.publishFaults);
+    const { random, weather, isBad, isBrokerAway, history } = this.#world;
+    const hasFault = isBad && !isBrokerAway && random.chance(weather.publishFaults);
     const fault = hasFault ? random.pick(weather.publishFaultKinds) : undefined;
     if (fault) history.note(this.#process.name, `broker: ${fault}`);
     const usualMs = random.between(1, Math.min(weather.publishMs, 0.9 * this.#settings.publishTimeoutMs));
     const slowMs = random.between(0.5, 3) * this.#settings.publishTimeoutMs;
     return {
       fault,
+      isRefused: isBrokerAway,
       endMs: fault === 'hangs' ? undefined : fault === 'slow' ? slowMs : usualMs,
       obeys: random.chance(0.6),
       isOnTheWire: random.chance(0.5),
@@ -156,7 +175,29 @@ export class BatchProcessPublisher extends ProcessPublisher {
   }
 }
 
-function endOf(result: PublishResult | undefined): 'ok' | 'error' | 'permanent' {
+class NetworkError extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`broker: ${code}`);
+    this.code = code;
+  }
+}
+
+/** As `fetch` and most clients report it: the code is on the cause. */
+function networkError(code: string): Error {
+  return new Error('broker: not sent', { cause: new NetworkError(code) });
+}
+
+function isAbsence(result: PublishResult | undefined): boolean {
+  if (result?.status !== 'rejected') return false;
+  const { reason } = result;
+  if (!(reason instanceof Error)) return false;
+  return reason instanceof UnavailableError || reason.cause instanceof NetworkError;
+}
+
+function endOf(result: PublishResult | undefined): 'ok' | 'error' | 'permanent' | 'away' {
   if (result?.status === 'fulfilled') return 'ok';
+  if (isAbsence(result)) return 'away';
   return result?.reason instanceof PermanentError ? 'permanent' : 'error';
 }

@@ -88,6 +88,10 @@ export class ProcessStore extends OutboxStore {
     return this.#call(() => this.#inner.backlog(atMost));
   }
 
+  override nextDueInMs(): Promise<number | undefined> {
+    return this.#call(() => this.#inner.nextDueInMs());
+  }
+
   count(): Promise<OutboxCounts> {
     return this.#inner.count();
   }
@@ -104,14 +108,14 @@ export class ProcessStore extends OutboxStore {
   purgeDead = operatorOnly;
   protected insert = operatorOnly;
 
-  /** `ofBatch`: the batch's own settle, after which it tells what became of its rows. */
+  /** `ofBatch`: the batch's own settle, after which it emits the outcomes of its rows. */
   async #settle(token: string, outcomes: readonly Outcome[], ofBatch: boolean): Promise<string[]> {
     const { claims, events } = this.#world;
     if (!this.#process.isDead) claims.settleSent(token, outcomes, ofBatch);
     const sentAtMs = this.#process.monotonicMs();
     try {
       const settled = await this.#call(() => this.#settleNow(token, outcomes));
-      // An answer that took about as long as a claim lives may reach nobody: the engine gives up at some time.
+      // An answer that took about as long as a claim lasts may reach nobody, because the engine stops waiting.
       const failed = this.#process.monotonicMs() - sentAtMs > this.claimTimeoutMs - 1;
       claims.settleAnswered(token, outcomes, { failed, ofBatch });
       if (ofBatch) events.expectBatch(this.#process, claims.claim(token), outcomes, settled);

@@ -17,7 +17,7 @@ export interface RowStory {
   turn: number;
   /** Went out since it last took its place in the line. */
   isSent: boolean;
-  /** Dead, or judged so: its key goes on without it. */
+  /** Dead, or about to be: its key continues without it. */
   hasLostItsPlace: boolean;
   wasCancelled: boolean;
   sends: number;
@@ -93,13 +93,19 @@ export class RowLedger {
     story.isSent = true;
   }
 
-  /** Something was recorded under a claim: what was counted against the row is forgotten. */
+  /** An outcome was recorded under a claim: what was counted against the row is forgotten. */
   recorded(story: RowStory, state: OutboxState): void {
     story.state = state;
     story.startsUnrecorded = 0;
     story.neighbourDeaths = 0;
     story.otherExpiries = 0;
     if (state === 'dead') story.hasLostItsPlace = true;
+  }
+
+  /** What was counted against the row stands, except for a publish that ended and was not counted. */
+  released(story: RowStory, { wasPublished }: { readonly wasPublished: boolean }): void {
+    story.state = 'pending';
+    if (wasPublished) story.startsUnrecorded = 0;
   }
 
   requeued(id: string): void {

@@ -35,9 +35,11 @@ export interface Weather {
   readonly stops: number;
   readonly operations: number;
   readonly poison: number;
-  /** Schemas that take their time, or for ever. */
+  /** Schemas that are slow, or never answer. */
   readonly slowSchemas: number;
   readonly interceptorFaults: number;
+  /** How often the broker goes away and comes back. */
+  readonly outages: number;
   readonly badTimesMs: number;
 }
 
@@ -88,6 +90,7 @@ export function drawWeather(random: SimRandom): Weather {
     slowSchemas: rate(0.5),
     interceptorFaults: random.chance(0.2) ? 0.1 : 0,
     badTimesMs: random.between(4_000, 15_000),
+    outages: random.chance(0.5) ? random.whole(1, 2) : 0,
   };
 }
 

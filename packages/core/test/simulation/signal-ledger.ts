@@ -8,17 +8,19 @@ import type { SimProcess } from './sim-process.js';
 
 interface Expected {
   readonly summary: string;
-  /** A settle failed before, so that the batch may end without a word. */
+  /** If a settle failed before, or a stop gave up waiting for it, the batch may end without an event. */
   readonly isCertain: boolean;
 }
 
-/** What the engine tells. Holds I12 (truthful events). */
+/** Checks the events of the engine: I12 (truthful events). */
 export class SignalLedger {
   readonly #history: History;
   readonly #claims: ClaimLedger;
   readonly #expected = new Map<SimProcess, Expected[]>();
   readonly #told = new Map<SimProcess, Set<string>>();
-  /** How often each process told an end of each row. */
+  /** The claims of workers that have stopped since: no stop waits forever for the answer to a settle. */
+  readonly #stopped = new WeakSet<Claim>();
+  /** How often each process emitted an outcome of each row. */
   readonly #ends = new Map<string, number>();
 
   constructor(history: History, claims: ClaimLedger) {
@@ -27,6 +29,9 @@ export class SignalLedger {
   }
 
   listen(process: SimProcess, events: DispatchEvents): void {
+    events.on('stopped', () => {
+      for (const claim of this.#claims.claims) if (claim.process === process) this.#stopped.add(claim);
+    });
     events.on('batch', (summary) => this.#batchTold(process, summary));
     events.on('dead', ({ row }) => this.#endTold(process, row, 'dead'));
     events.on('failed', ({ row }) => this.#endTold(process, row, 'failed'));
@@ -44,23 +49,26 @@ export class SignalLedger {
   ): void {
     if (!claim) return;
     const counts = { dispatched: 0, failed: 0, dead: 0, released: 0, fenced: 0 };
-    for (const { id, kind } of outcomes) {
+    let unavailable = 0;
+    for (const outcome of outcomes) {
+      const { id, kind } = outcome;
       const isTrue = claim.rows.get(id)?.ended === kind;
       // A repeated settle can't know that its row was recorded as failed or given back the first time.
       const isOurs = claim.hadSettleTrouble ? settled.includes(id) : isTrue;
       if (isOurs !== settled.includes(id))
         this.#history.violated('I3', `the store says ${!isTrue} of ${id} being ${kind}, and it is not so`);
       counts[isOurs ? kind : 'fenced'] += 1;
+      if (isOurs && kind === 'released' && outcome.isUnavailable) unavailable += 1;
     }
     const { released: _, ...told } = counts;
     const expected = {
-      summary: textOf({ fetched: claim.rows.size, ...told }),
-      isCertain: !claim.hadSettleTrouble,
+      summary: textOf({ fetched: claim.rows.size, ...told, unavailable }),
+      isCertain: !claim.hadSettleTrouble && !this.#stopped.has(claim),
     };
     this.#expected.set(process, [...(this.#expected.get(process) ?? []), expected]);
   }
 
-  /** What `dispatchPending` gave back. */
+  /** The summary that `dispatchPending` returned. */
   returned(process: SimProcess, summary: DispatchSummary): void {
     if (summary.fetched > 0 && !this.#told.get(process)?.has(textOf(summary)))
       this.#history.violated('I12', `${process.name} returned ${textOf(summary)}, but told no such batch`);
@@ -79,17 +87,17 @@ export class SignalLedger {
     this.#told.set(process, (this.#told.get(process) ?? new Set()).add(text));
     const expected = this.#expected.get(process) ?? [];
     const matching = expected.filter((candidate) => candidate.summary === text);
-    // What may or may not be told must not stand in for what has to be.
+    // Optional events must not count as required ones.
     const match = matching.find(({ isCertain }) => isCertain) ?? matching[0];
     const place = match ? expected.indexOf(match) : -1;
     // Where everything was given back or abandoned, there may have been nothing to settle.
-    const { dispatched, failed, dead, fenced } = summary;
+    const { dispatched, failed, dead, fenced, unavailable = 0 } = summary;
     if (place >= 0) expected.splice(place, 1);
-    else if (dispatched + failed + dead + fenced > 0)
+    else if (dispatched + failed + dead + fenced + unavailable > 0)
       this.#history.violated('I12', `${process.name} told of a batch that was not so: ${text}`);
   }
 
-  /** A row is told without its claim: there must be a claim of the process that ended so for each time it is told. */
+  /** Events have no claim, so the process must have had one claim with this outcome for each event. */
   #endTold(process: SimProcess, { id, deadAt, claimToken }: OutboxRow, kind: 'dead' | 'failed'): void {
     const own = [...this.#claims.claims].filter((claim) => claim.process === process);
     const ended = own.filter((claim) => claim.rows.get(id)?.ended === kind).length;
@@ -119,6 +127,6 @@ export class SignalLedger {
   }
 }
 
-function textOf({ fetched, dispatched, failed, dead, fenced }: DispatchSummary): string {
-  return `fetched=${fetched} dispatched=${dispatched} failed=${failed} dead=${dead} fenced=${fenced}`;
+function textOf({ fetched, dispatched, failed, dead, fenced, unavailable = 0 }: DispatchSummary): string {
+  return `fetched=${fetched} dispatched=${dispatched} failed=${failed} dead=${dead} fenced=${fenced} unavailable=${unavailable}`;
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/modules/clock.js';
+import type { Clock } from '../../src/runtime/timing.js';
 import type { SimClock } from './sim-clock.js';
 
 /** Why a process is no more: it was killed from outside, or by the row that it published. */
@@ -6,7 +6,7 @@ export type CauseOfDeath = { readonly kind: 'killed' } | { readonly kind: 'poiso
 
 /**
  * One life of a process. What reaches it, be it a timer or an answer, comes through `deliver`: nothing while it is
- * frozen (SIGSTOP), and nothing ever after it died. Its monotonic clock goes on while it is frozen, as a real one does.
+ * frozen (SIGSTOP), and nothing ever after it died. Its monotonic clock continues while it is frozen, as a real one does.
  */
 export class SimProcess implements Clock {
   readonly name: string;
@@ -21,7 +21,7 @@ export class SimProcess implements Clock {
   /** The last moment at which something went wrong for it that may cost it a claim. */
   #troubledMs = Number.NEGATIVE_INFINITY;
   #frozenMs = Number.NEGATIVE_INFINITY;
-  /** When its worker was told to stop, if it was not started again. */
+  /** When its worker was asked to stop, if it was not started again. */
   stopToldMs: number | undefined;
   /** Its worker said that it has ended. */
   isStopped = false;

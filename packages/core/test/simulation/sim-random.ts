@@ -1,6 +1,6 @@
 import { seededRandom } from '@postcommit/store-memory';
 
-/** Choices that a seed decides: the same seed gives the same world. */
+/** Choices that a seed decides: the same seed always creates the same world. */
 export class SimRandom {
   readonly next: () => number;
 

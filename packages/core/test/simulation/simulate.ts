@@ -19,7 +19,7 @@ const POISON_DRAIN_MS = 50_000;
 /** Many more than any run takes: one that has not ended by then goes in circles. */
 const MOST_STEPS = 60_000;
 
-/** Bad times, good times, and the end. The same seed gives the same run; with a trace it can be read. */
+/** A phase with faults, a phase without, and the end. The same seed always runs the same way; a trace makes it readable. */
 export async function simulate(
   seed: number,
   { mutant, isTraced = false }: { mutant?: Mutant; isTraced?: boolean } = {},
@@ -54,7 +54,7 @@ async function run(world: World): Promise<void> {
 }
 
 async function runUntil({ clock, history }: World, isDone: () => boolean): Promise<void> {
-  // A nudge makes sure that time goes on where nothing else happens.
+  // A nudge makes sure that time continues if nothing else happens.
   for (let steps = 0; !isDone() && !history.violation; steps++) {
     if (steps > MOST_STEPS) history.violated('I7', 'it goes in circles');
     if (!(await clock.step())) clock.schedule(100, () => {});

@@ -29,6 +29,7 @@ export class World {
   /** When much comes together: rows in bursts, and what happens to those who work on them. */
   readonly #rushes: readonly [number, ...number[]];
   #isBad = true;
+  #outages = 0;
   readonly #waiting: Array<() => void> = [];
 
   constructor(seed: number, mutant: Mutant | undefined, isTraced: boolean) {
@@ -59,6 +60,21 @@ export class World {
   /** Whether calls may fail. */
   get isBad(): boolean {
     return this.#isBad;
+  }
+
+  /** Whether the broker refuses everything; never in good times. */
+  get isBrokerAway(): boolean {
+    return this.#isBad && this.#outages > 0;
+  }
+
+  /** Outages may overlap. */
+  brokerGoesAway(forMs: number): void {
+    this.#outages += 1;
+    this.history.note('broker', 'goes away');
+    this.clock.schedule(forMs, () => {
+      this.#outages -= 1;
+      this.history.note('broker', 'comes back');
+    });
   }
 
   /** Calls back when the bad times are over, at once if they are. */

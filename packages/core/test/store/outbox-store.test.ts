@@ -5,15 +5,15 @@ import { openOutbox, refusal } from '../outbox-fixture.js';
 
 const entry = { id: 'a', topic: 'order.paid', payload: {} };
 
-describe('the steps by hand', () => {
-  test('markDispatched gives the ids that changed', async () => {
+describe('manual steps', () => {
+  test('markDispatched returns the ids that changed', async () => {
     const { store, row } = openOutbox();
     await store.enqueue(entry);
     expect(await store.markDispatched(['a', 'unknown'])).toEqual(['a']);
     expect((await row('a')).dispatchedAt).toBeDefined();
   });
 
-  test('markFailed counts an attempt, keeps the text and waits', async () => {
+  test('markFailed counts an attempt, keeps the text and delays the row', async () => {
     const { store, row, clock } = openOutbox();
     await store.enqueue(entry);
     expect(await store.markFailed('a', 'no\u0000good', { delayMs: 1_500.4 })).toBe(true);
@@ -39,7 +39,7 @@ describe('the steps by hand', () => {
     },
   );
 
-  test('markDead keeps the reason, exhausted unless told', async () => {
+  test('markDead keeps the reason, exhausted by default', async () => {
     const { store, row } = openOutbox();
     await store.enqueue([entry, { ...entry, id: 'b' }]);
     expect(await store.markDead('a', 'enough')).toBe(true);
@@ -49,7 +49,7 @@ describe('the steps by hand', () => {
     expect(await row('b')).toMatchObject({ deadReason: 'permanent', lastError: 'never' });
   });
 
-  test('with a token they change only what is still claimed by it', async () => {
+  test('with a token they change only rows that it still claims', async () => {
     const { store, row } = openOutbox();
     await store.enqueue(entry);
     const [claimed] = await store.fetchPending(1);
@@ -65,7 +65,7 @@ describe('the steps by hand', () => {
 });
 
 describe('enqueueWith', () => {
-  test.each([undefined, null])('refuses %s as a transaction and says what to do', async (tx) => {
+  test.each([undefined, null])('rejects %s as a transaction and says what to do', async (tx) => {
     const { store } = openOutbox();
     await expect(store.enqueueWith(tx as never, entry)).rejects.toThrow(
       refusal(
@@ -103,13 +103,13 @@ describe('arguments', () => {
     );
   });
 
-  test('good ones are accepted', () => {
+  test('valid ones are accepted', () => {
     expect(() => assertLimit(1)).not.toThrow();
     expect(() => assertOlderThan(new Date())).not.toThrow();
     expect(() => assertOlderThan({ ageMs: 0 })).not.toThrow();
   });
 
-  test('claims live for five minutes unless told', () => {
+  test('claims last five minutes by default', () => {
     expect(new MemoryOutboxStore().claimTimeoutMs).toBe(300_000);
     expect(new MemoryOutboxStore({ claimTimeoutMs: 5 }).claimTimeoutMs).toBe(5);
   });
@@ -120,7 +120,7 @@ describe('arguments', () => {
     );
   });
 
-  test('a claimTimeoutMs beyond what a timer can wait is refused: it would fire at once', () => {
+  test('a claimTimeoutMs beyond the maximum of a timer is rejected: the timer would fire at once', () => {
     expect(() => new MemoryOutboxStore({ claimTimeoutMs: 2 ** 31 })).toThrow(
       refusal('INVALID_CONFIG', 'claimTimeoutMs'),
     );
@@ -147,7 +147,7 @@ describe('problems that no call reports', () => {
     expect(stay).toHaveBeenCalledTimes(2);
   });
 
-  test('become a process warning where nobody listens', () => {
+  test('become a process warning if nobody listens', () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     new LossyStore().loseConnection();
     expect(warn).toHaveBeenCalledWith('connection lost', 'OutboxWarning');

@@ -30,7 +30,7 @@ function compose(check: () => Promise<SchemaProblem[]>): OutboxApp {
 }
 
 describe('app.start()', () => {
-  test('refuses a table that can not work, in short and with the command, and starts nothing', async () => {
+  test('rejects a table that can’t work, briefly and with the command, and starts nothing', async () => {
     const missing = (name: string): SchemaProblem => ({
       level: 'required',
       problem: `column ${name} is missing`,
@@ -51,7 +51,7 @@ describe('app.start()', () => {
     expect(await app.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });
   });
 
-  test('refuses a table that is not ours by its own code, with what to do', async () => {
+  test('rejects a foreign table with a separate code and what to do', async () => {
     const app = compose(async () => [
       {
         level: 'required',
@@ -69,7 +69,7 @@ describe('app.start()', () => {
     expect(await app.get(OutboxWorker).health()).toMatchObject({ status: 'stopped' });
   });
 
-  test('tells what is badly tuned, and runs', async () => {
+  test('reports what is badly tuned, and runs', async () => {
     const problem: SchemaProblem = { level: 'tuning', problem: 'fillfactor', fix: 'alter table …' };
     const app = compose(async () => [problem]);
     const told: SchemaProblem[] = [];
@@ -80,7 +80,7 @@ describe('app.start()', () => {
     await app.stop();
   });
 
-  test('goes on when the database does not answer', async () => {
+  test('starts even if the database does not answer', async () => {
     const error = new Error('connection refused');
     const app = compose(() => Promise.reject(error));
     const told: DispatchEventMap['trouble'][] = [];

@@ -16,7 +16,7 @@ function watch(threshold: number): {
 }
 
 describe('BacklogWatch', () => {
-  test('looks every fifteen seconds and tells when enough rows are pending', async () => {
+  test('checks every fifteen seconds and reports when enough rows are due', async () => {
     const { clock, store, watch: backlog, heard } = watch(3);
     await store.enqueue(entries('x1', 'x2', 'x3', 'x4'));
     backlog.start();
@@ -29,7 +29,7 @@ describe('BacklogWatch', () => {
     backlog.stop();
   });
 
-  test('asks the store no further than it needs to know', async () => {
+  test('asks the store to count no further than needed', async () => {
     const { clock, store, watch: backlog } = watch(3);
     backlog.start();
     await clock.advance(45_000);
@@ -41,7 +41,7 @@ describe('BacklogWatch', () => {
     backlog.stop();
   });
 
-  test('says nothing below the threshold', async () => {
+  test('reports nothing below the threshold', async () => {
     const { clock, store, watch: backlog, heard } = watch(3);
     await store.enqueue(entries('x1', 'x2'));
     backlog.start();
@@ -50,7 +50,7 @@ describe('BacklogWatch', () => {
     backlog.stop();
   });
 
-  test('tells once, and again only after there were less', async () => {
+  test('reports once, and again only after there were fewer', async () => {
     const { clock, store, watch: backlog, heard } = watch(2);
     await store.enqueue(entries('x1', 'x2'));
     backlog.start();
@@ -64,7 +64,7 @@ describe('BacklogWatch', () => {
     backlog.stop();
   });
 
-  test('a store that does not answer is neither over nor under, and asked again', async () => {
+  test('a store that does not answer counts as neither above nor below, and is asked again', async () => {
     const { clock, store, watch: backlog, heard } = watch(1);
     await store.enqueue(entries('x1'));
     backlog.start();
@@ -77,7 +77,7 @@ describe('BacklogWatch', () => {
     backlog.stop();
   });
 
-  test('goes on at its pace while an answer is late', async () => {
+  test('keeps its pace while an answer is late', async () => {
     const { clock, store, watch: backlog, heard } = watch(1);
     await store.enqueue(entries('x1'));
     const answer = deferred();
@@ -91,7 +91,7 @@ describe('BacklogWatch', () => {
     backlog.stop();
   });
 
-  test('looks no more after a stop, which is harmless twice and before a start', async () => {
+  test('does not check after a stop, which is harmless twice and before a start', async () => {
     const { clock, store, watch: backlog } = watch(1);
     backlog.stop();
     backlog.start();

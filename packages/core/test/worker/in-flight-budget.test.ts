@@ -12,40 +12,40 @@ function addAndRemove(budget: InFlightBudget, rows: OutboxRow[]): void {
   budget.remove(rows);
 }
 
-/** Lets the average come as near to the weight of such rows as numbers can tell. */
+/** Lets the average converge to the weight of such rows. */
 function used(budget: InFlightBudget, payload: unknown): void {
   for (let batch = 0; batch < 50; batch++) addAndRemove(budget, rowsOf(1, payload));
 }
 
 describe('InFlightBudget', () => {
-  test('has room for all that is wanted while the budget allows it', () => {
+  test('has room for all requested rows while the budget allows it', () => {
     const budget = new InFlightBudget(64 * 1024 * 1024);
     expect(budget.room(50)).toBe(50);
     expect(budget.room(1_000)).toBe(1_000);
     expect(budget.room(10_000)).toBe(1_024);
   });
 
-  test('wants fewer rows when those before were heavy', () => {
+  test('requests fewer rows after large ones', () => {
     const budget = new InFlightBudget(1_000_000);
     used(budget, 'x'.repeat(100_000));
     expect(budget.room(50)).toBe(10);
   });
 
-  test('and more again when those before were light', () => {
+  test('requests more rows again after small ones', () => {
     const budget = new InFlightBudget(1_000_500);
     expect(budget.room(1_000)).toBe(15);
     used(budget, 'x'.repeat(1_000));
     expect(budget.room(1_000)).toBe(1_000);
   });
 
-  test('one batch moves the average half of the way', () => {
+  test('one batch moves the average halfway', () => {
     const budget = new InFlightBudget(1_000_500);
     used(budget, 'x'.repeat(1_000));
     addAndRemove(budget, rowsOf(10, 'x'.repeat(9_000)));
     expect(budget.room(1_000)).toBe(200);
   });
 
-  test('counts what is in flight until it is taken off', () => {
+  test('counts what is in flight until it is removed', () => {
     const budget = new InFlightBudget(1_000_000);
     used(budget, 'x'.repeat(100_000));
     const rows = rowsOf(7, 'x'.repeat(100_000));
@@ -55,7 +55,7 @@ describe('InFlightBudget', () => {
     expect(budget.room(50)).toBe(10);
   });
 
-  test('has no room when it is used up', () => {
+  test('has no room if it is used up', () => {
     const budget = new InFlightBudget(1_000);
     const rows = rowsOf(1, 'x'.repeat(1_000));
     budget.add(rows);
@@ -64,7 +64,7 @@ describe('InFlightBudget', () => {
     expect(budget.room(50)).toBe(1);
   });
 
-  test('has always room for one row, however heavy rows are, while anything is left', () => {
+  test('always has room for one row, however large, while anything is left', () => {
     const budget = new InFlightBudget(1_000);
     const rows = rowsOf(1, 'x'.repeat(999));
     budget.add(rows);

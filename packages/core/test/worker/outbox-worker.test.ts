@@ -1,5 +1,6 @@
 import { seededRandom } from '@postcommit/store-memory';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { TransientError } from '../../src/message/errors.js';
 import type { OutboxEntry, OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
@@ -82,7 +83,7 @@ class ManualWakeup implements OutboxWakeup {
 }
 
 describe('a worker drains a backlog', () => {
-  test('of many batches, each row once', async () => {
+  test('of many batches, publishing each row once', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(95));
     const publisher = scripted();
@@ -96,7 +97,7 @@ describe('a worker drains a backlog', () => {
     expect(batches.reduce((sum, { told }) => sum + told.dispatched, 0)).toBe(95);
   });
 
-  test('in order, when one publish runs at a time', async () => {
+  test('in order, with one publish at a time', async () => {
     const { store, clock, worker } = open();
     const rows = numbered(20);
     await store.enqueue(rows);
@@ -110,7 +111,7 @@ describe('a worker drains a backlog', () => {
     expect(published).toEqual(rows.map(({ id }) => id));
   });
 
-  test('and claims the next batch while the last one settles', async () => {
+  test('and claims the next batch while the previous one is settled', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(4));
     const settled = deferred();
@@ -144,7 +145,7 @@ describe('a worker drains a backlog', () => {
     expect(await store.count()).toMatchObject({ dispatched: 10 });
   });
 
-  test('with no more bytes in flight than it was allowed, about', async () => {
+  test('with about as many bytes in flight as allowed', async () => {
     const { store, clock, worker } = open();
     const heavy = numbered(12).map((entry) => ({ ...entry, payload: 'x'.repeat(100_000) }));
     await store.enqueue(heavy);
@@ -162,7 +163,7 @@ describe('a worker drains a backlog', () => {
     expect(publisher.started).toHaveLength(12);
   });
 
-  test('and a row larger than the allowance is published too', async () => {
+  test('including a row larger than the limit', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(3).map((entry) => ({ ...entry, payload: 'x'.repeat(10_000) })));
     const publisher = scripted();
@@ -171,7 +172,7 @@ describe('a worker drains a backlog', () => {
     expect(publisher.published).toEqual(['x1', 'x2', 'x3']);
   });
 
-  test('never with two claims at once', async () => {
+  test('with one claim at a time', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(12));
     let claims = 0;
@@ -198,7 +199,7 @@ describe('a worker drains a backlog', () => {
     await stopping;
   });
 
-  test('with the bound on publishes shared by all batches', async () => {
+  test('with one concurrency limit for all batches', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(12));
     const publisher = new ManualPublisher();
@@ -208,7 +209,7 @@ describe('a worker drains a backlog', () => {
     expect(publisher.mostAtOnce).toBe(3);
   });
 
-  test('with one row at a time for each key, in order, whatever batch they are in', async () => {
+  test('with one row at a time for each key, in order, across batches', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(entries('A1', 'B1', 'A2', 'A3', 'B2', 'A4', 'x1'));
     const publisher = new ManualPublisher();
@@ -225,7 +226,7 @@ describe('a worker drains a backlog', () => {
     expect(publisher.started).toContain('x1');
   });
 
-  test('and a row that always fails does not stop the others', async () => {
+  test('although one row always fails', async () => {
     const { store, clock, worker, row } = open();
     await store.enqueue(entries('x1', 'A1', 'A2', 'x2'));
     const failures = { x1: new Error('no'), A1: new Error('no') };
@@ -238,8 +239,79 @@ describe('a worker drains a backlog', () => {
   });
 });
 
+describe('a row that fails in the worker without a backoff', () => {
+  /** Runs for three seconds, and returns when each try of x1 began. */
+  async function triesOfX1(
+    options: WorkerOptions,
+    { error = new Error('no'), also }: { error?: unknown; also?: Partial<OutboxEntry> } = {},
+  ): Promise<number[]> {
+    const { store, clock, worker } = open();
+    const tries: number[] = [];
+    await store.enqueue(entries('x1').map((entry) => ({ ...entry, ...also })));
+    const failing = worker(async ({ id }) => {
+      if (id !== 'x1') return;
+      tries.push(clock.monotonicMs());
+      throw error;
+    }, options);
+    failing.start();
+    for (let enqueued = 0; enqueued < 300; enqueued++) {
+      await store.enqueue({ topic: 'order.paid', payload: {} });
+      await clock.advance(10);
+    }
+    return tries;
+  }
+
+  const waitsBetween = (tries: readonly number[]): number[] =>
+    tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+
+  test('waits one poll interval, however much other traffic there is', async () => {
+    const tries = await triesOfX1({ pollIntervalMs: 500 });
+    expect(tries.length).toBeGreaterThanOrEqual(5);
+    expect(tries.length).toBeLessThanOrEqual(6);
+    for (const wait of waitsBetween(tries)) expect(wait).toBeGreaterThanOrEqual(500);
+  });
+
+  test('keeps a longer wait that the receiver asked for, and is not hammered for a shorter one', async () => {
+    const asking = (retryAfterMs: number) => ({ error: new TransientError('busy', retryAfterMs) });
+    expect(await triesOfX1({ pollIntervalMs: 500 }, asking(1_400))).toHaveLength(3);
+    expect((await triesOfX1({ pollIntervalMs: 500 }, asking(20))).length).toBeLessThanOrEqual(6);
+  });
+
+  test('keeps a shorter backoff, whether it is configured or its own', async () => {
+    const backoff = { type: 'fixed', delayMs: 100 } as const;
+    expect((await triesOfX1({ backoff })).length).toBeGreaterThanOrEqual(20);
+    expect((await triesOfX1({}, { also: { retry: { backoff } } })).length).toBeGreaterThanOrEqual(20);
+  });
+
+  test('holds its key back meanwhile', async () => {
+    const { store, clock, worker } = open();
+    await store.enqueue(entries('A1', 'A2', 'x1'));
+    const published: string[] = [];
+    let isBroken = true;
+    worker(async ({ id }) => {
+      if (id === 'A1' && isBroken) throw new Error('no');
+      published.push(id);
+    }).start();
+    await clock.advance(900);
+    expect(published).toEqual(['x1']);
+    isBroken = false;
+    await clock.advance(2_000);
+    expect(published).toEqual(['x1', 'A1', 'A2']);
+  });
+
+  test('is due at once for a dispatcher: its next call is the next try', async () => {
+    const { store, dispatcher } = openOutbox();
+    await store.enqueue(entries('x1'));
+    const { publish, published } = scripted({ x1: new Error('no') });
+    const trying = dispatcher(publish);
+    await trying.dispatchPending();
+    await trying.dispatchPending();
+    expect(published).toEqual(['x1', 'x1']);
+  });
+});
+
 describe('a worker that polls', () => {
-  test('waits ever longer while nothing is due, up to the poll interval', async () => {
+  test('waits longer each time while nothing is due, up to the poll interval', async () => {
     const { store, clock, worker } = open();
     worker(scripted()).start();
     await clock.advance(4_500);
@@ -254,24 +326,24 @@ describe('a worker that polls', () => {
   });
 
   test.each([
-    ['starts over with short waits after all that was due', entries('x1'), 2, [2_260, 2_280, 2_320, 2_400]],
-    ['looks again at once after a full batch', entries('x1'), 1, [2_260, 2_260, 2_280, 2_320, 2_400]],
+    ['starts over with short waits after all that was due', entries('x1'), 2, [2_000, 2_020, 2_060, 2_140]],
+    ['looks again at once after a full batch', entries('x1'), 1, [2_000, 2_000, 2_020, 2_060, 2_140]],
     [
       'looks again at once after rows with keys, and when these are settled',
       entries('A1'),
       2,
-      [2_260, 2_260, 2_260, 2_300, 2_380],
+      [2_000, 2_000, 2_000, 2_040, 2_120],
     ],
   ])('%s', async (_, due, batchSize, times) => {
     const { store, clock, worker } = open();
     const availableAt = new Date(clock.now() + 2_000);
     await store.enqueue(due.map((entry) => ({ ...entry, availableAt })));
     worker(scripted(), { batchSize }).start();
-    await clock.advance(2_400);
+    await clock.advance(2_140);
     expect(store.timesOf('fetchPending').filter((atMs) => atMs >= 2_000)).toEqual(times);
   });
 
-  test('takes over what a crash left, one row after another, without a pause', async () => {
+  test('takes over the rows of a crashed process, one by one, without a pause', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(5));
     await store.fetchPending(5);
@@ -282,11 +354,11 @@ describe('a worker that polls', () => {
     expect(publisher.published).toEqual(['x1', 'x2', 'x3', 'x4', 'x5']);
   });
 
-  test('looks again when a batch has ended of which something is to be tried again', async () => {
+  test('polls again after a batch with rows to retry', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(entries('x1', 'x2'));
     const publisher = new ManualPublisher();
-    worker(publisher, { concurrency: 2 }).start();
+    worker(publisher, { concurrency: 2, backoff: { type: 'fixed', delayMs: 0 } }).start();
     await clock.advance(1_000);
     publisher.fail('x1', new Error('no'));
     publisher.succeed('x2');
@@ -295,19 +367,7 @@ describe('a worker that polls', () => {
     await finish(publisher, clock);
   });
 
-  test('publishes a row that falls due no later than a poll interval after', async () => {
-    const { store, clock, worker } = open();
-    const availableAt = new Date(clock.now() + 5_000);
-    await store.enqueue(numbered(1).map((entry) => ({ ...entry, availableAt })));
-    const publisher = scripted();
-    worker(publisher).start();
-    await clock.advance(4_999);
-    expect(publisher.published).toEqual([]);
-    await clock.advance(1_001);
-    expect(publisher.published).toEqual(['x1']);
-  });
-
-  test('polls in a burst after a hint, and then less and less again', async () => {
+  test('polls in a burst after a hint, then less and less often', async () => {
     const { store, clock, worker } = open();
     const wakeup = new ManualWakeup();
     worker(scripted(), { wakeup }).start();
@@ -320,7 +380,7 @@ describe('a worker that polls', () => {
     ]);
   });
 
-  test('does not lose a hint that comes during a poll', async () => {
+  test('does not lose a hint that arrives during a poll', async () => {
     const { store, clock, worker } = open();
     const wakeup = new ManualWakeup();
     worker(scripted(), { wakeup }).start();
@@ -337,13 +397,13 @@ describe('a worker that polls', () => {
     expect(since).toEqual([3_501, 3_503, 3_506, 3_509]);
   });
 
-  test('does not lose the end of a batch that comes during a poll: it may have set a key free', async () => {
+  test('does not lose the end of a batch during a poll: it may have freed a key', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(entries('A1', 'A2'));
     const publisher = new ManualPublisher();
     worker(publisher, { batchSize: 1, batchesInFlight: 2 }).start();
     const answer = deferred();
-    // The first claim gives A1; the second finds its key taken, and its answer is late.
+    // The first claim returns A1; the second finds its key claimed, and its answer is late.
     store.after.fetchPending = () =>
       store.timesOf('fetchPending').length === 2 ? answer.promise : undefined;
     await clock.idle();
@@ -356,7 +416,7 @@ describe('a worker that polls', () => {
     await finish(publisher, clock);
   });
 
-  test('makes no busy loop of many hints', async () => {
+  test('does not busy-loop on many hints', async () => {
     const { store, clock, worker } = open();
     const wakeup = new ManualWakeup();
     worker(scripted(), { wakeup }).start();
@@ -385,7 +445,7 @@ describe('a worker that polls', () => {
     [1, 3_503],
     [80, 3_587],
     [280, 3_787],
-  ])('also by one whose transaction commits %i ms after the hint', async (commitMs, seenAtMs) => {
+  ])('even if its transaction commits %i ms after the hint', async (commitMs, seenAtMs) => {
     const { store, clock, worker } = open();
     const publishedAtMs: number[] = [];
     worker(async () => publishedAtMs.push(clock.monotonicMs())).start();
@@ -399,7 +459,7 @@ describe('a worker that polls', () => {
     expect(publishedAtMs).toEqual([seenAtMs]);
   });
 
-  test('claims no more for hints while there is no room, and goes on when there is', async () => {
+  test('does not claim on hints while there is no room, and continues when there is', async () => {
     const { store, clock, worker } = open();
     const publisher = new ManualPublisher();
     worker(publisher, { batchSize: 1, batchesInFlight: 1 }).start();
@@ -415,7 +475,7 @@ describe('a worker that polls', () => {
 });
 
 describe('a wake-up', () => {
-  test('wakes the worker for what another process enqueued', async () => {
+  test('wakes the worker for an enqueue in another process', async () => {
     const { store, clock, worker } = open();
     const wakeup = new ManualWakeup();
     const publisher = scripted();
@@ -430,7 +490,7 @@ describe('a wake-up', () => {
     expect(publisher.published).toEqual(['x1']);
   });
 
-  test('tells whether it listens, as a signal and in the health', async () => {
+  test('reports whether it listens, as an event and in the health', async () => {
     const { worker } = open();
     const wakeup = new ManualWakeup();
     const running = worker(scripted(), { wakeup });
@@ -480,7 +540,7 @@ describe('a wake-up', () => {
     expect(wakeup.listeners.size).toBe(1);
   });
 
-  test('whose end fails or hangs does not keep a stop from ending', async () => {
+  test('that fails or hangs while unsubscribing does not block a stop', async () => {
     const { clock, worker } = open();
     const failing = worker(scripted(), {
       wakeup: { subscribe: () => () => Promise.reject(new Error('no')) },
@@ -496,7 +556,7 @@ describe('a wake-up', () => {
 });
 
 describe('a database that goes away', () => {
-  test('is asked again after waits that grow, with jitter, and never at once', async () => {
+  test('is retried after growing delays with jitter, and never at once', async () => {
     const { store, clock, worker } = open();
     const random = seededRandom(7);
     const running = worker(scripted(), { random });
@@ -522,7 +582,7 @@ describe('a database that goes away', () => {
   test.each([
     ['shortest', 0, [0, 50, 150, 350, 750]],
     ['longest', 1 - Number.EPSILON, [0, 100, 300, 700, 1_500]],
-  ])('with the %s waits that the jitter allows', async (_name, drawn, times) => {
+  ])('with the %s delays that the jitter allows', async (_name, drawn, times) => {
     const { store, clock, worker } = open();
     store.goAway();
     worker(scripted(), { random: () => drawn }).start();
@@ -531,7 +591,7 @@ describe('a database that goes away', () => {
     store.comeBack();
   });
 
-  test('is not asked sooner because of hints', async () => {
+  test('is not retried earlier because of hints', async () => {
     const { store, clock, worker } = open();
     const wakeup = new ManualWakeup();
     worker(scripted(), { wakeup, random: () => 0 }).start();
@@ -546,7 +606,7 @@ describe('a database that goes away', () => {
     store.comeBack();
   });
 
-  test('and comes back: the worker says so, goes on, and nothing was lost', async () => {
+  test('and comes back: the worker reports it and continues, and nothing is lost', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(30));
     const publisher = scripted();
@@ -571,7 +631,7 @@ describe('a database that goes away', () => {
     expect(await running.health()).not.toHaveProperty('error');
   });
 
-  test('the waits begin anew after it came back', async () => {
+  test('the delays start over after it came back', async () => {
     const { store, clock, worker } = open();
     const running = worker(scripted(), { random: () => 0 });
     const heard = listen(running.events, 'trouble');
@@ -587,7 +647,7 @@ describe('a database that goes away', () => {
     store.comeBack();
   });
 
-  test('while a batch is published: it goes on, is recorded later, and is published once', async () => {
+  test('while a batch is published: the batch continues, is recorded later, and is published once', async () => {
     const { store, clock, worker } = open({ claimTimeoutMs: 60_000 });
     await store.enqueue(numbered(3));
     const publisher = new ManualPublisher();
@@ -608,7 +668,7 @@ describe('a database that goes away', () => {
     expect(publisher.started).toEqual(['x1', 'x2', 'x3']);
   });
 
-  test('longer than the claim lives: what was published is published again, by the next', async () => {
+  test('for longer than a claim lasts: published rows are published again, by the next owner', async () => {
     const { store, clock, worker } = open({ claimTimeoutMs: 60_000 });
     await store.enqueue(numbered(2));
     const publisher = scripted();
@@ -634,7 +694,7 @@ describe('a database that goes away', () => {
     expect(await running.health()).toMatchObject({ rowsInFlight: 0 });
   });
 
-  test('after it took a settle but before it answered: nothing is published twice', async () => {
+  test('after it ran a settle but before it answered: nothing is published twice', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(2));
     const publisher = scripted({ x2: new Error('busy') });
@@ -657,7 +717,7 @@ describe('a database that goes away', () => {
 });
 
 describe('a publisher that never ends', () => {
-  test('is told as trouble; other rows are given back; it goes on when the publisher does', async () => {
+  test('is reported as trouble, the other rows are released, and the worker resumes when it ends', async () => {
     const { store, clock, worker, row } = open();
     await store.enqueue(numbered(3));
     const publisher = new ManualPublisher();
@@ -687,7 +747,7 @@ describe('a publisher that never ends', () => {
 });
 
 describe('an interceptor around dispatch', () => {
-  test('that fails before the batch began gives the rows back, and is told', async () => {
+  test('that fails before the batch begins releases the rows, and is reported', async () => {
     const { store, clock, worker, row } = open();
     await store.enqueue(numbered(2));
     let calls = 0;
@@ -709,7 +769,7 @@ describe('an interceptor around dispatch', () => {
     expect(await store.count()).toMatchObject({ dispatched: 2 });
   });
 
-  test('that fails afterwards changes nothing about the rows', async () => {
+  test('that fails afterwards does not affect the rows', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(2));
     const interceptor: OutboxInterceptor = {
@@ -728,7 +788,7 @@ describe('an interceptor around dispatch', () => {
     expect(await running.health()).toMatchObject({ status: 'up', rowsInFlight: 0 });
   });
 
-  test('sees how much may be claimed, and the summary', async () => {
+  test('sees the limit of the claim, and the summary', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(3));
     const seen: unknown[] = [];
@@ -746,7 +806,7 @@ describe('an interceptor around dispatch', () => {
 });
 
 describe('a stop', () => {
-  test('gives unstarted claims back at once, before the publishes that run have ended', async () => {
+  test('releases unstarted rows at once, before running publishes have ended', async () => {
     const { store, clock, worker, row } = open();
     await store.enqueue(numbered(5));
     const publisher = new ManualPublisher();
@@ -767,7 +827,7 @@ describe('a stop', () => {
     for (const id of ['x3', 'x4', 'x5']) expect(await row(id)).toMatchObject({ attempts: 0, retakes: 0 });
   });
 
-  test('lets running publishes end within the grace, and does not extend what it gave back', async () => {
+  test('lets running publishes end within the grace, and does not extend released rows', async () => {
     const { store, clock, worker } = open({ claimTimeoutMs: 60_000 });
     await store.enqueue(numbered(2));
     const publisher = new ManualPublisher();
@@ -787,7 +847,7 @@ describe('a stop', () => {
     expect(heard.map(({ told }) => told)).toEqual([{ abandoned: [] }]);
   });
 
-  test('beyond the grace aborts, reports what it abandons and leaves it claimed', async () => {
+  test('after the grace aborts, reports what it abandons and leaves it claimed', async () => {
     const { store, clock, worker, row } = open({ claimTimeoutMs: 60_000 });
     await store.enqueue(numbered(3));
     const publisher = new ManualPublisher();
@@ -818,7 +878,7 @@ describe('a stop', () => {
     expect(await store.fetchPending(10)).toMatchObject([{ id: 'x2', retakes: 1 }]);
   });
 
-  test('allows ten seconds unless told otherwise', async () => {
+  test('allows ten seconds by default', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(1));
     const publisher = new ManualPublisher();
@@ -833,7 +893,7 @@ describe('a stop', () => {
     publisher.fail('x1');
   });
 
-  test('without grace abandons at once what runs', async () => {
+  test('without grace abandons running publishes at once', async () => {
     const { store, clock, worker, row } = open();
     await store.enqueue(numbered(2));
     const publisher = new ManualPublisher();
@@ -847,7 +907,7 @@ describe('a stop', () => {
     publisher.fail('x1');
   });
 
-  test('repeats a settle that fails, also after the grace, and ends when it succeeds', async () => {
+  test('retries a failing settle, even after the grace, and ends when it succeeds', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(1));
     const running = worker(scripted());
@@ -880,7 +940,7 @@ describe('a stop', () => {
     expect(store.timesOf('settle')).toHaveLength(settles);
   });
 
-  test('reports what a settle that does not answer would record', async () => {
+  test('reports the rows of a settle that is not answered', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(2));
     const answer = deferred();
@@ -903,7 +963,7 @@ describe('a stop', () => {
     expect(await store.count()).toMatchObject({ dispatched: 2 });
   });
 
-  test('reports unstarted rows that it could not give back', async () => {
+  test('reports unstarted rows that it could not release', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(2));
     const publisher = new ManualPublisher();
@@ -919,7 +979,7 @@ describe('a stop', () => {
     expect(await store.count()).toMatchObject({ dispatched: 1, pending: 1 });
   });
 
-  test('is not confused by a heartbeat that was under way when it gave rows back', async () => {
+  test('is not confused by a heartbeat in progress when it releases rows', async () => {
     const { store, clock, worker } = open({ claimTimeoutMs: 60_000 });
     await store.enqueue(numbered(2));
     const publisher = new ManualPublisher();
@@ -938,7 +998,7 @@ describe('a stop', () => {
     expect(await store.count()).toMatchObject({ dispatched: 1, pending: 1 });
   });
 
-  test('during a claim gives the rows back that it brings', async () => {
+  test('during a claim releases the rows that it returns', async () => {
     const { store, clock, worker, row } = open();
     await store.enqueue(numbered(2));
     const answer = deferred();
@@ -956,7 +1016,7 @@ describe('a stop', () => {
     for (const id of ['x1', 'x2']) expect(await row(id)).not.toHaveProperty('claimToken');
   });
 
-  test('during a claim that fails ends too', async () => {
+  test('ends during a failing claim too', async () => {
     const { store, clock, worker } = open();
     const answer = deferred();
     store.before.fetchPending = () => answer.promise;
@@ -968,7 +1028,7 @@ describe('a stop', () => {
     expect(await stopping).toEqual([]);
   });
 
-  test('during a claim that does not answer ends after the grace', async () => {
+  test('ends after the grace during a claim that is not answered', async () => {
     const { store, clock, worker, row } = open();
     await store.enqueue(numbered(1));
     const answer = deferred();
@@ -986,7 +1046,7 @@ describe('a stop', () => {
     expect(await row('x1')).not.toHaveProperty('claimToken');
   });
 
-  test('during the wait after trouble ends at once', async () => {
+  test('ends at once during the delay after trouble', async () => {
     const { store, clock, worker } = open();
     store.goAway();
     const running = worker(scripted());
@@ -997,7 +1057,7 @@ describe('a stop', () => {
     store.comeBack();
   });
 
-  test('twice is one stop, and of a worker that does not run is harmless', async () => {
+  test('called twice is one stop, and is harmless if the worker does not run', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(1));
     const publisher = new ManualPublisher();
@@ -1085,7 +1145,7 @@ describe('the health of a worker', () => {
     expect(await running.health()).toMatchObject({ status: 'stopped', rowsInFlight: 0, lastPollAgeMs: 115 });
   });
 
-  test('is down when the store hangs, and does not hang itself', async () => {
+  test('is down if the store hangs, and does not hang itself', async () => {
     const { store, clock, worker } = open();
     const running = worker(scripted());
     running.start();
@@ -1100,7 +1160,7 @@ describe('the health of a worker', () => {
     await running.stop();
   });
 
-  test('is down with the error when the store does not answer', async () => {
+  test('is down with the error if the store fails', async () => {
     const { store, clock, worker } = open();
     const running = worker(scripted());
     running.start();
@@ -1117,7 +1177,7 @@ describe('the health of a worker', () => {
     expect(await running.health()).toMatchObject({ status: 'stopped', error: expect.any(String) });
   });
 
-  test('is down when claims fail although the store answers otherwise', async () => {
+  test('is down if claims fail although the store answers otherwise', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(1));
     store.before.fetchPending = () => Promise.reject(new Error('permission denied'));
@@ -1134,7 +1194,7 @@ describe('the health of a worker', () => {
   });
 });
 
-describe('a worker refuses', () => {
+describe('a worker rejects', () => {
   test('a publish that does not fit into the claim, and says what to set', () => {
     const { worker } = open({ claimTimeoutMs: 30_000 });
     expect(() => worker(scripted())).toThrow(
@@ -1142,7 +1202,7 @@ describe('a worker refuses', () => {
     );
   });
 
-  test('settings that make no sense, whichever half they belong to', () => {
+  test('invalid settings, whichever half they belong to', () => {
     const { worker } = open();
     expect(() => worker(scripted(), { batchSize: 0 })).toThrow(refusal('INVALID_CONFIG', 'batchSize'));
     expect(() => worker(scripted(), { pollIntervalMs: 0 })).toThrow(
@@ -1161,7 +1221,7 @@ describe('a worker refuses', () => {
   });
 });
 
-describe('what a worker tells', () => {
+describe('what a worker reports', () => {
   test('goes to its events, never to the console', async () => {
     const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
     const spies = methods.map((method) => vi.spyOn(console, method).mockImplementation(() => {}));
@@ -1213,7 +1273,7 @@ describe('what a worker tells', () => {
     expect(await store.count()).toMatchObject({ dead: 2 });
   });
 
-  test('needs no clock or randomness of its own', async () => {
+  test('needs no clock or random source', async () => {
     const { store } = open();
     await store.enqueue(numbered(1));
     const published = deferred();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PollPace } from '../../src/worker/poll-pace.js';
+import { PollPace } from '../../src/worker/claim-pace.js';
 
 function waits(pace: PollPace, count: number): number[] {
   return Array.from({ length: count }, () => pace.afterPoll('nothing'));
@@ -24,40 +24,40 @@ describe('PollPace', () => {
     expect(waits(pace, 13)).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 7, 7, 7]);
   });
 
-  test('looks again at once while there may be more', () => {
+  test('polls again at once while there may be more', () => {
     const pace = pausing();
     expect(pace.afterPoll('more')).toBe(0);
     expect(pace.afterPoll('more')).toBe(0);
     expect(waits(pace, 2)).toEqual([20, 40]);
   });
 
-  test('begins with the shortest wait after all that was due, however often some is', () => {
+  test('starts with the shortest delay once all due rows are claimed, however often that happens', () => {
     const pace = pausing();
     expect(pace.afterPoll('all')).toBe(20);
     expect(pace.afterPoll('all')).toBe(20);
     expect(waits(pace, 2)).toEqual([40, 80]);
   });
 
-  test('a hint begins a burst of polls, and what follows it begins with the shortest wait', () => {
+  test('a hint starts a burst of polls, and the delays after it start with the shortest', () => {
     const pace = pausing();
     expect(pace.hint('after-commit')).toBe(true);
     expect(waits(pace, 16)).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 10, 50, 100, 100, 20, 40]);
   });
 
-  test('one that comes before its COMMIT is followed by more polls without a pause', () => {
+  test('a hint before COMMIT is followed by more polls without a pause', () => {
     const pace = pausing();
     expect(pace.hint('before-commit')).toBe(true);
     expect(waits(pace, 6)).toEqual([0, 0, 1, 2, 3, 3]);
   });
 
-  test('which are left out once rows have come', () => {
+  test('which are skipped once rows have arrived', () => {
     const pace = pausing();
     pace.hint('before-commit');
     expect(pace.afterPoll('all')).toBe(2);
     expect(waits(pace, 2)).toEqual([3, 3]);
   });
 
-  test('a hint in the middle of a burst begins it anew', () => {
+  test('a hint in the middle of a burst restarts it', () => {
     const pace = pausing();
     pace.hint('after-commit');
     waits(pace, 3);
@@ -74,7 +74,7 @@ describe('PollPace', () => {
     expect(waits(pace, 5)).toEqual([3, 3, 3, 10, 50]);
   });
 
-  test('a hint during the shortest wait, or while rows come, does not shorten it', () => {
+  test('a hint during the shortest delay, or while rows arrive, does not shorten it', () => {
     const pace = pausing();
     pace.hint('after-commit');
     waits(pace, 1);
@@ -87,7 +87,7 @@ describe('PollPace', () => {
     ['after-commit', [1, 2, 2, 2, 2]],
     ['before-commit', [0, 2, 2, 2, 2]],
   ] as const)(
-    'hints that keep coming while nothing is found do not make the waits shorter: %s ones',
+    'repeated hints while nothing is found do not shorten the delays: %s ones',
     (time, expected) => {
       const pace = pausing();
       const hinted = Array.from({ length: 5 }, () => {
@@ -98,7 +98,7 @@ describe('PollPace', () => {
     },
   );
 
-  test('a hint before the first poll asks for nothing: that one comes anyway', () => {
+  test('a hint before the first poll has no effect: that poll comes anyway', () => {
     expect(new PollPace(1_000).hint('before-commit')).toBe(false);
   });
 });

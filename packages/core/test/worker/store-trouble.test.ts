@@ -1,7 +1,7 @@
 import { type DispatchEventMap, DispatchEvents } from '@postcommit/core';
 import { VirtualClock } from '@postcommit/store-memory';
 import { expect, test } from 'vitest';
-import { StoreTrouble } from '../../src/worker/store-trouble.js';
+import { StoreTrouble } from '../../src/worker/claim-pace.js';
 
 /** Counts fractions of milliseconds, as the clock of a process does. */
 class ExactClock extends VirtualClock {

@@ -9,7 +9,7 @@ describe('resolveWorkerConfig', () => {
     expect(resolveWorkerConfig({ pollIntervalMs: undefined as never })).toEqual(defaults);
   });
 
-  test('keeps what is given', () => {
+  test('keeps what is set', () => {
     const given = { pollIntervalMs: 0.5 + 1, batchesInFlight: 1, maxBytesInFlight: 1, backlogThreshold: 1 };
     expect(resolveWorkerConfig(given)).toEqual(given);
     expect(resolveWorkerConfig({ pollIntervalMs: 2 ** 31 - 1 })).toMatchObject({

@@ -8,7 +8,7 @@ export type Decorators = 'standard' | 'legacy';
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /**
- * Compiles a fixture and gives what is wrong, one line each. `// @ts-expect-error: <text>` announces an error on the next
+ * Compiles a fixture and returns the problems, one line each. `// @ts-expect-error: <text>` announces an error on the next
  * line whose message contains the text: an error for another reason proves nothing.
  */
 export function problemsOf(fixture: string, decorators: Decorators, text = textOf(fixture)): string[] {

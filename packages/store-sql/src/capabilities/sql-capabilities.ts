@@ -1,7 +1,6 @@
 import {
   JobLock,
   type Lifecycle,
-  OutboxDiagnostics,
   OutboxError,
   OutboxSchema,
   OutboxWakeup,
@@ -10,13 +9,15 @@ import {
   provideFactory,
   type Token,
 } from '@postcommit/core';
+import { OutboxDiagnostics } from '@postcommit/core/internal';
 import { ClaimSessions } from '../claim/claim-sessions.js';
 import type { SqlTableOptions } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';
 import type { ListenClientLike } from '../postgres/listen/listen-client-like.js';
 import { PostgresWakeup } from '../postgres/listen/postgres-wakeup.js';
 import type { SqlExecutor } from '../sql-statement.js';
-import type { SqlOutboxStore, SqlOutboxStoreOptions } from '../store/sql-outbox-store.js';
+import type { SqlOutboxStore } from '../store/sql-outbox-store.js';
+import type { SqlOutboxStoreOptions } from '../store/store-options.js';
 import { SqlDiagnostics } from './sql-diagnostics.js';
 import { SqlJobLock } from './sql-job-lock.js';
 import { SqlOutboxSchema } from './sql-outbox-schema.js';

@@ -1,4 +1,5 @@
-import { type DiagnosticLimits, OutboxDiagnostics, type SchemaProblem } from '@postcommit/core';
+import type { SchemaProblem } from '@postcommit/core';
+import { type DiagnosticLimits, OutboxDiagnostics } from '@postcommit/core/internal';
 import { isYoung } from '../claim/keyed-lock.js';
 import type { SqlDialect, SqlTableOptions } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type HeldLock, JobLock } from '@postcommit/core';
+import { JobLock } from '@postcommit/core';
+import type { HeldLock } from '@postcommit/core/internal';
 import type { LockStatements, SqlTableOptions } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor, SqlWork } from '../sql-statement.js';

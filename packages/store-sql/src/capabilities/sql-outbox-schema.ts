@@ -1,9 +1,10 @@
-import { type AdoptionPlan, OutboxError, OutboxSchema, type SchemaProblem } from '@postcommit/core';
+import { OutboxError, OutboxSchema, type SchemaProblem } from '@postcommit/core';
+import type { AdoptionPlan } from '@postcommit/core/internal';
 import type { Comparison, Difference, ForeignTable, SchemaStatements, SqlTableOptions } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor, SqlSteps } from '../sql-statement.js';
 import { TableName } from '../table-name.js';
-import { FOREIGN_TABLE_FIX } from './table-origin.js';
+import { FOREIGN_TABLE_FIX } from '../table-origin.js';
 
 /** More than needed: the fixes of one round may reveal further differences. */
 const MAX_ROUNDS = 5;
@@ -65,7 +66,7 @@ export class SqlOutboxSchema extends OutboxSchema {
   async #countRows({ obstacles }: ForeignTable): Promise<number> {
     if (obstacles.length > 0) return 0;
     const [record] = await this.#executor({
-      text: `select count(*) as total from ${this.#table}`,
+      text: `select count(*) as total from ${this.#table.sql}`,
       values: [],
     });
     return Number(record?.total ?? 0);
@@ -116,7 +117,7 @@ export class SqlOutboxSchema extends OutboxSchema {
     const list = left.map(({ problem }) => problem).join('; ');
     throw new OutboxError(
       'SCHEMA_OUTDATED',
-      `the table ${this.#table} could not be brought up to date: ${list}. 'outbox:doctor' prints what to do`,
+      `the table ${this.#table.sql} could not be brought up to date: ${list}. 'outbox:doctor' prints what to do`,
     );
   }
 }

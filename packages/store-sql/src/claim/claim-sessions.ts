@@ -1,4 +1,4 @@
-import { nameToken } from '@postcommit/core';
+import { nameToken } from '@postcommit/core/internal';
 import type { SqlRecord, SqlStatement } from '../sql-statement.js';
 
 /** A dedicated database session. It can hold state that a pooled one must not, e.g. prepared statements. */
@@ -10,30 +10,8 @@ export interface ClaimSession {
 }
 
 /** The sessions a store may claim in, while they last. A store module binds one instance for its store and its wake-up. */
-export class ClaimSessions {
+export class ClaimSessions extends Set<ClaimSession> {
   static {
     nameToken(this, '@postcommit/store-sql/ClaimSessions');
-  }
-
-  readonly #sessions = new Set<ClaimSession>();
-
-  /** Returns a function that removes the session again. */
-  add(session: ClaimSession): () => void {
-    this.#sessions.add(session);
-    return () => this.#sessions.delete(session);
-  }
-
-  /** Claims in the first free session; returns undefined when none is free. */
-  claim(statement: SqlStatement): Promise<SqlRecord[]> | undefined {
-    for (const session of this.#sessions) {
-      const claiming = session.claim(statement);
-      if (claiming) return claiming;
-    }
-    return undefined;
-  }
-
-  /** After a failover, for example, the pool may be on a different server than a session opened before it. */
-  invalidate(): void {
-    for (const session of this.#sessions) session.invalidate();
   }
 }

@@ -10,6 +10,11 @@ export function shareOf({ limit, perKey }: KeyedClaim, keys: number): number {
   return Math.max(1, Math.min(perKey, Math.max(Math.floor(limit / MIN_KEYS), even)));
 }
 
+/** Describes the first row of a window that is not left out, as `windowSeen` the last one. */
+export function keptSeen([first]: readonly SqlRecord[]): SqlRecord {
+  return { kept_available_at: first?.available_at ?? null, kept_seq: first?.seq ?? null };
+}
+
 /** Describes the window of rows that a claim examined. Its `available_at` is in microseconds. */
 export function windowSeen(window: readonly SqlRecord[]): SqlRecord {
   const last = window.at(-1);

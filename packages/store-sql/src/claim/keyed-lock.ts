@@ -1,5 +1,5 @@
 import { type Clock, OutboxError } from '@postcommit/core';
-import { type KeyedClaim, type KeyedLockStatements, KeyedLockTimeout } from '../dialect.js';
+import { type KeyedLockStatements, KeyedLockTimeout } from '../dialect.js';
 import type { SqlRecord, SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 
@@ -15,7 +15,6 @@ export const STALLED_MS = 5_000;
 const PERSISTENT_MS = 30_000;
 
 export interface KeyedLockOptions {
-  readonly run: (claim: KeyedClaim) => Promise<SqlRecord[]>;
   readonly ask: (statement: SqlStatement) => Promise<SqlRecord[]>;
   readonly report: (error: OutboxError) => void;
   readonly table: TableName;
@@ -41,14 +40,13 @@ export class KeyedLock {
     this.#options = options;
   }
 
-  /** Returns undefined when the lock is unavailable. */
-  async claim(claim: Omit<KeyedClaim, 'lockWaitMs'>): Promise<SqlRecord[] | undefined> {
+  /** Runs a claim that waits at most this long for the lock. Returns undefined when the lock is unavailable. */
+  async within<T>(claim: (lockWaitMs: number) => Promise<T>): Promise<T | undefined> {
     if (this.#now() < this.#retryAtMs) return undefined;
-    const lockWaitMs = this.#pauseMs === undefined ? WAIT_MS : RETRY_WAIT_MS;
     try {
-      const records = await this.#options.run({ ...claim, lockWaitMs });
+      const answer = await claim(this.#pauseMs === undefined ? WAIT_MS : RETRY_WAIT_MS);
       this.#pauseMs = undefined;
-      return records;
+      return answer;
     } catch (error) {
       if (!(error instanceof KeyedLockTimeout)) throw error;
       await this.#onTimeout(error);
@@ -110,7 +108,7 @@ function blockedError(table: TableName, details: readonly string[], cause: unkno
   const who = details.length === 0 ? '' : `: ${details.join('. ')}`;
   return new OutboxError(
     'KEYED_CLAIMS_BLOCKED',
-    `rows of ${table} with a key wait for the lock of keyed claims, rows without one continue${who}`,
+    `rows of ${table.sql} with a key wait for the lock of keyed claims, rows without one continue${who}`,
     { cause },
   );
 }

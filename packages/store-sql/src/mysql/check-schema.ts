@@ -1,7 +1,7 @@
-import { SIDE_TABLES, statementsOf } from '../capabilities/table-origin.js';
 import type { Comparison, Difference } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
+import { SIDE_TABLES, statementsOf } from '../table-origin.js';
 import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
 import {
   CHECKS,
@@ -36,7 +36,7 @@ function comparison(table: TableName, catalog: Catalog): Comparison {
   const foreignSides = findForeignSides(table, catalog);
   if (!own) {
     if (foreignSides) return { foreign: foreignSides, differences: [] };
-    return { differences: [required(`table ${table} does not exist`, createStatements(table))] };
+    return { differences: [required(`table ${table.sql} does not exist`, createStatements(table))] };
   }
   const columns = columnsOf(catalog, table.table);
   const changes = columnDifferences(table, own, columns, catalog.indexes);
@@ -52,7 +52,7 @@ function comparison(table: TableName, catalog: Catalog): Comparison {
 /** Runs first, so that an interrupted upgrade leaves a table that is recognized as ours. */
 function markDifference(table: TableName, { comment }: SqlRecord): Difference[] {
   if (comment === schemaTitle()) return [];
-  const problem = `comment of table ${table}, which marks the version, is not '${schemaTitle()}'`;
+  const problem = `comment of table ${table.sql}, which marks the version, is not '${schemaTitle()}'`;
   return [{ level: 'tuning', problem, statements: [markTable(table)] }];
 }
 
@@ -74,7 +74,7 @@ function otherDifferences(table: TableName, { tables, indexes, constraints }: Ca
     ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
     ...checkDifferences(table, constraints),
     ...(tables.length < 3
-      ? [required(`table ${table}_locks or ${table}_processed is missing`, sideTables(table))]
+      ? [required(`table ${table.sql}_locks or ${table.sql}_processed is missing`, sideTables(table))]
       : []),
   ];
 }
@@ -137,8 +137,8 @@ function describeConstraints(table: TableName): SqlStatement {
 function engineDifference(table: TableName, { engine }: SqlRecord): Difference[] {
   if (String(engine).toLowerCase() === 'innodb') return [];
   return [
-    required(`table ${table} is stored by ${String(engine)}, which has no transactions`, [
-      `alter table ${table} engine = InnoDB`,
+    required(`table ${table.sql} is stored by ${String(engine)}, which has no transactions`, [
+      `alter table ${table.sql} engine = InnoDB`,
     ]),
   ];
 }
@@ -147,7 +147,7 @@ function columnDifference(table: TableName, spec: ColumnSpec, columns: readonly 
   const column = columns.find(({ name }) => name === spec.name);
   if (!column) return [required(`column ${spec.name} is missing`, addColumn(table, spec))];
   const problem = columnProblem(spec, column);
-  const modify = `alter table ${table} modify ${columnDefinition(spec)}`;
+  const modify = `alter table ${table.sql} modify ${columnDefinition(spec)}`;
   if (problem === undefined) return rejectsDefault(spec, column) ? [tuning(rejection(spec), [modify])] : [];
   const isZoned = String(column.type).startsWith('timestamp');
   return [required(`column ${spec.name} ${problem}`, isZoned ? inUtc(modify) : [modify])];
@@ -187,13 +187,13 @@ function bareType(type: string): string {
 
 /** Backfills before setting NOT NULL. */
 function addColumn(table: TableName, spec: ColumnSpec): string[] {
-  const add = `alter table ${table} add column ${columnDefinition(spec)}`;
+  const add = `alter table ${table.sql} add column ${columnDefinition(spec)}`;
   if (spec.backfill === undefined) return [add];
   const { notNull, ...nullable } = spec;
   return [
-    `alter table ${table} add column ${columnDefinition(nullable)}`,
-    `update ${table} set \`${spec.name}\` = ${spec.backfill}`,
-    ...(notNull ? [`alter table ${table} modify ${columnDefinition(spec)}`] : []),
+    `alter table ${table.sql} add column ${columnDefinition(nullable)}`,
+    `update ${table.sql} set \`${spec.name}\` = ${spec.backfill}`,
+    ...(notNull ? [`alter table ${table.sql} modify ${columnDefinition(spec)}`] : []),
   ];
 }
 
@@ -212,9 +212,8 @@ function seqDifference(
     `${column ? 'modify' : 'add column'} ${SEQ}`,
     'add primary key (`seq`)',
   ];
-  return [
-    required('column seq is not an auto-increment primary key', [`alter table ${table} ${steps.join(', ')}`]),
-  ];
+  const alter = `alter table ${table.sql} ${steps.join(', ')}`;
+  return [required('column seq is not an auto-increment primary key', [alter])];
 }
 
 function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly SqlRecord[]): Difference[] {
@@ -226,7 +225,7 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly Sq
   const what = index ? 'has other columns' : 'is missing';
   return [
     required(`index ${name} on (${spec.columns.join(', ')}) ${what}`, [
-      `alter table ${table} ${drop}add ${indexDefinition(table, spec)}`,
+      `alter table ${table.sql} ${drop}add ${indexDefinition(table, spec)}`,
     ]),
   ];
 }
@@ -235,7 +234,7 @@ function checkDifferences(table: TableName, checks: readonly SqlRecord[]): Diffe
   return CHECKS.filter((check) => !checks.some(({ name }) => name === `${table.table}${check.suffix}`)).map(
     (check) =>
       required(`constraint ${table.table}${check.suffix} is missing: ${check.condition}`, [
-        `alter table ${table} add ${checkDefinition(table, check)}`,
+        `alter table ${table.sql} add ${checkDefinition(table, check)}`,
       ]),
   );
 }

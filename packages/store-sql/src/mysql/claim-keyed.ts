@@ -1,4 +1,5 @@
-import { shareOf, windowSeen } from '../claim/key-share.js';
+import { isKept, keptOf } from '../claim/kept-rows.js';
+import { keptSeen, shareOf, windowSeen } from '../claim/key-share.js';
 import { type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -20,8 +21,9 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
   return function* () {
     yield* lockKeyedClaims(table, claim.lockWaitMs);
     const window = yield dueWindow(table, claim);
-    const seen = windowSeen(window);
-    const rows = yield* lockFreeKeys(table, claim, window);
+    const kept = keptOf(window, claim);
+    const seen = { ...windowSeen(window), ...(claim.exceptTopics && keptSeen(kept)) };
+    const rows = yield* lockFreeKeys(table, claim, kept);
     if (rows.length === 0) return [{ id: null, ...seen }];
     yield setClaim(table, claim, rows, true);
     return withFirst(rows, seen);
@@ -58,12 +60,13 @@ function makeLock(table: TableName): SqlStatement {
   };
 }
 
-function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatement {
+/** Rows that are left out count, to bound the walk, but their keys are not looked up. */
+function dueWindow(table: TableName, { after, window, exceptTopics }: KeyedClaim): SqlStatement {
   const start = fromEpochMicroseconds('?');
   const isBehind = after ? ` and keyed_due_at >= ${start} and (keyed_due_at > ${start} or seq > ?)` : '';
   return {
     text: `
-      select \`key\`, ${epochMicroseconds('keyed_due_at')} as available_at, cast(seq as char) as seq
+      select \`key\`, ${exceptTopics ? 'topic, ' : ''}${epochMicroseconds('keyed_due_at')} as available_at, cast(seq as char) as seq
       from ${byIndex(table, '_keyed_due')}
       where keyed_due_at <= ${NOW} and (claimed_until is null or claimed_until <= ${NOW})${isBehind}
       order by ${inOrder(table, 'keyed_due_at', 'seq')}
@@ -73,7 +76,7 @@ function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatemen
 }
 
 /**
- * Locks the oldest rows of each free key, up to the first that is not due. Rows locked by someone else (an operator who
+ * Locks the oldest rows of each free key, up to the first that is not due or left out. Rows locked by someone else (an operator who
  * requeues, a late settle) are skipped, and with them all later rows of their key.
  */
 function* lockFreeKeys(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps {
@@ -103,16 +106,21 @@ function* duePrefixes(table: TableName, claim: KeyedClaim, keys: readonly string
   const prefixes: SqlRecord[] = [];
   for (let start = 0; start < keys.length && prefixes.length < claim.limit; start += KEYS_PER_QUERY) {
     const looked = keys.slice(start, start + KEYS_PER_QUERY);
-    const byKey = groupedByKey(yield oldestRows(table, looked, share));
-    for (const key of looked) prefixes.push(...claimablePrefix(byKey.get(key) ?? [], claim.mayRetake));
+    const byKey = groupedByKey(yield oldestRows(table, looked, share, claim));
+    for (const key of looked) prefixes.push(...claimablePrefix(byKey.get(key) ?? [], claim));
   }
   return prefixes.slice(0, claim.limit);
 }
 
 /** With a limit per key, the cost depends on the rows returned, not on how many wait behind them. */
-function oldestRows(table: TableName, keys: readonly string[], share: number): SqlStatement {
+function oldestRows(
+  table: TableName,
+  keys: readonly string[],
+  share: number,
+  { exceptTopics }: KeyedClaim,
+): SqlStatement {
   const oldest = `
-      (select \`key\`, seq + 0e0 as seq, available_at <= ${NOW} as is_due, claimed_until is not null as orphaned
+      (select \`key\`, ${exceptTopics ? 'topic, ' : ''}seq + 0e0 as seq, available_at <= ${NOW} as is_due, claimed_until is not null as orphaned
       from ${byIndex(table, '_keyed')}
       where pending_key = ?
       order by ${inOrder(table, 'seq')}
@@ -131,10 +139,13 @@ function groupedByKey(rows: readonly SqlRecord[]): Map<string, SqlRecord[]> {
   return byKey;
 }
 
-/** Takes rows up to the first that is not due. Only the first can have an expired claim. */
-function claimablePrefix(rows: readonly SqlRecord[], mayRetake: boolean): readonly SqlRecord[] {
+/** Takes rows up to the first that is not due or left out. Only the first can have an expired claim. */
+function claimablePrefix(rows: readonly SqlRecord[], claim: KeyedClaim): readonly SqlRecord[] {
   const end = rows.findIndex(
-    ({ is_due, orphaned }, position) => !isTrue(is_due) || (isTrue(orphaned) && (position > 0 || !mayRetake)),
+    (row, position) =>
+      !isTrue(row.is_due) ||
+      !isKept(row, claim) ||
+      (isTrue(row.orphaned) && (position > 0 || !claim.mayRetake)),
   );
   const due = end < 0 ? rows : rows.slice(0, end);
   return isTrue(due[0]?.orphaned) ? due.slice(0, 1) : due;

@@ -64,7 +64,7 @@ function duePage(table: TableName, claim: Claim, limit: number, after: DuePlace 
   };
 }
 
-function endOf(page: readonly SqlRecord[]): DuePlace {
+export function endOf(page: readonly SqlRecord[]): DuePlace {
   const last = page.at(-1);
   return { availableAt: String(last?.due_at), seq: String(last?.seq) };
 }
@@ -81,18 +81,19 @@ export function lockRows(table: TableName, rows: readonly SqlRecord[], claim: Cl
   };
 }
 
-function isFree({ mayRetake }: Claim): string {
+export function isFree({ mayRetake }: Claim): string {
   return mayRetake ? `claimed_until is null or claimed_until <= ${NOW}` : 'claimed_until is null';
 }
 
-const isFirstKeyedDue = (table: TableName): string => `
+/** They may all be blocked or left out: then the keyed claim that follows finds none. */
+export const isFirstKeyedDue = (table: TableName): string => `
         select keyed_due_at <= ${NOW}
         from ${byIndex(table, '_keyed_due')}
         where keyed_due_at is not null
         order by keyed_due_at, seq
         limit 1`;
 
-function firstKeyedRow(table: TableName): SqlStatement {
+export function firstKeyedRow(table: TableName): SqlStatement {
   return { text: `select (${isFirstKeyedDue(table)}) as is_due`, values: [] };
 }
 
@@ -133,7 +134,7 @@ export function isTrue(value: unknown): boolean {
 export function releaseToken(table: TableName, token: string): () => SqlSteps {
   return function* () {
     const claimed = yield {
-      text: `select seq + 0e0 as seq from ${table} where ${PENDING} and claim_token = ?`,
+      text: `select seq + 0e0 as seq from ${table.sql} where ${PENDING} and claim_token = ?`,
       values: [token],
     };
     if (claimed.length === 0) return [];

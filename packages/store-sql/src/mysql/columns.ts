@@ -64,11 +64,11 @@ export const END_CLAIM = 'claim_token = null, claimed_at = null, claimed_until =
  * for rows that others have locked.
  */
 export function byIndex(table: TableName, suffix: string): string {
-  return `${table} force index (\`${table.table}${suffix}\`)`;
+  return `${table.sql} force index (\`${table.table}${suffix}\`)`;
 }
 
 export function byPrimaryKey(table: TableName): string {
-  return `${table} force index (primary)`;
+  return `${table.sql} force index (primary)`;
 }
 
 /**
@@ -76,7 +76,7 @@ export function byPrimaryKey(table: TableName): string {
  * server would read, lock and sort all rows, instead of reading an index in its order up to the limit.
  */
 export function inOrder(table: TableName, ...columns: readonly string[]): string {
-  return columns.map((column) => `${table}.${column}`).join(', ');
+  return columns.map((column) => `${table.sql}.${column}`).join(', ');
 }
 
 /** A list of parameters. */

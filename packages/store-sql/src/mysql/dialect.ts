@@ -1,10 +1,11 @@
 import type { SqlDialect } from '../dialect.js';
 import { compare } from './check-schema.js';
 import { claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, peek } from './inspect.js';
+import { backlog, count, nextDue, peek } from './inspect.js';
 import { locks } from './locks.js';
 import { longTransactions } from './long-transactions.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
@@ -33,6 +34,7 @@ export const mysql = {
   insert,
   findExisting,
   claimUnkeyed,
+  claimUnkeyedExcept,
   claimKeyed,
   releaseToken,
   settleDispatched,
@@ -41,6 +43,7 @@ export const mysql = {
   extendClaim,
   count,
   backlog,
+  nextDue,
   peek,
   requeue,
   requeueWhere,

@@ -1,5 +1,5 @@
 import type { DatabaseFault } from '../dialect.js';
-import { codesOf } from '../store/driver-errors.js';
+import { codesOf } from '../driver-errors.js';
 
 /** Not by SQLSTATE, since a duplicate shares its own with every other constraint violation. */
 const FAULTS: Readonly<Record<string, DatabaseFault>> = {

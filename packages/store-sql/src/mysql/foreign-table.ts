@@ -1,3 +1,6 @@
+import type { ForeignTable } from '../dialect.js';
+import type { SqlRecord } from '../sql-statement.js';
+import { quoteName, type TableName } from '../table-name.js';
 import {
   DOCUMENT_COLUMNS,
   foreignSideTables,
@@ -7,10 +10,7 @@ import {
   notOurs,
   SIDE_COLUMNS,
   SIDE_TABLES,
-} from '../capabilities/table-origin.js';
-import type { ForeignTable } from '../dialect.js';
-import type { SqlRecord } from '../sql-statement.js';
-import { quoteName, type TableName } from '../table-name.js';
+} from '../table-origin.js';
 import { END_CLAIM, NOW } from './columns.js';
 import { COLUMNS, markTable } from './schema.js';
 
@@ -95,7 +95,7 @@ export function foreignTable(
   { columns, others }: AdoptionStatements,
 ): ForeignTable {
   return {
-    problem: notOurs(String(table)),
+    problem: notOurs(table.sql),
     obstacles: obstacles(table, catalog),
     adoption: [
       // Otherwise the server may truncate a text that is too long.
@@ -116,18 +116,18 @@ function fillColumns(table: TableName, columns: readonly SqlRecord[]): string[] 
     const isNullable = columns.some((column) => column.name === name && column.nullable === 'YES');
     if (!notNull || !isNullable) return [];
     // `created_at`, the backfill of `available_at`, may still be missing.
-    return [`update ${table} set \`${name}\` = ${value ?? backfill} where \`${name}\` is null`];
+    return [`update ${table.sql} set \`${name}\` = ${value ?? backfill} where \`${name}\` is null`];
   });
 }
 
 /** Leaves no row pending, since it is unknown which of them were sent. */
 function endRows(table: TableName): string {
-  return `update ${table} set dispatched_at = coalesce(dispatched_at, ${NOW}), dead_at = null, dead_reason = null, ${END_CLAIM}`;
+  return `update ${table.sql} set dispatched_at = coalesce(dispatched_at, ${NOW}), dead_at = null, dead_reason = null, ${END_CLAIM}`;
 }
 
 function obstacles(table: TableName, catalog: Catalog): string[] {
   const own = catalog.tables.find(({ name }) => name === table.table);
-  if (!own || !isTable(own)) return [`${table} is not a table, but a view or the like: rename it`];
+  if (!own || !isTable(own)) return [`${table.sql} is not a table, but a view or the like: rename it`];
   const columns = columnsOf(catalog, table.table);
   return [
     ...(findForeignSides(table, catalog)?.obstacles ?? []),

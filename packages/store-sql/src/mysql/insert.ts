@@ -31,9 +31,9 @@ export function insert(table: TableName, rows: readonly NewRow[]): SqlStatement 
     });
     return `(${[...cells, NOW, ...(hasTimes ? [] : [NOW])].join(', ')})`;
   });
-  return { text: `insert into ${table} (${columns.join(', ')}) values ${tuples.join(', ')}`, values };
+  return { text: `insert into ${table.sql} (${columns.join(', ')}) values ${tuples.join(', ')}`, values };
 }
 
 export function findExisting(table: TableName, ids: readonly string[]): SqlStatement {
-  return { text: `select id from ${table} where id in (${list(ids)}) limit 1`, values: [...ids] };
+  return { text: `select id from ${table.sql} where id in (${list(ids)}) limit 1`, values: [...ids] };
 }

@@ -1,7 +1,8 @@
-import { type OutboxState, orderOf, type RowFilter, type RowOrder, statesOf } from '@postcommit/core';
+import type { OutboxState, RowFilter } from '@postcommit/core';
+import { orderOf, type RowOrder, statesOf } from '@postcommit/core/internal';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { epochMs, NOW, ROW_COLUMNS } from './columns.js';
+import { byIndex, epochMs, inOrder, NOW, ROW_COLUMNS } from './columns.js';
 import { conditions, INDEXED, pageOf } from './page.js';
 
 /** The largest LIMIT, since the server has no way to say "all". */
@@ -17,7 +18,9 @@ export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
   const rows = (state: OutboxState): string => {
     const parts = states.includes(state) ? INDEXED[state] : [];
     used.push(...parts.flatMap(() => values));
-    const counts = parts.map(({ time }) => `(select count(*) from ${table} where ${time} is not null${and})`);
+    const counts = parts.map(
+      ({ time }) => `(select count(*) from ${table.sql} where ${time} is not null${and})`,
+    );
     return ['0e0', ...counts].join(' + ');
   };
   return {
@@ -35,9 +38,9 @@ export function backlog(table: TableName, atMost: number | undefined): SqlStatem
   const counted = (condition: string): string =>
     DUE_COLUMNS.map(
       (column) =>
-        `(select count(*) from (select 1 from ${table} where ${column} ${condition} limit ${limit}) counted)`,
+        `(select count(*) from (select 1 from ${table.sql} where ${column} ${condition} limit ${limit}) counted)`,
     ).join(' + ');
-  const first = DUE_COLUMNS.map((column) => `(select min(${column}) from ${table})`);
+  const first = DUE_COLUMNS.map((column) => `(select min(${column}) from ${table.sql})`);
   const oldest = `least(coalesce(${first.join(', ')}), coalesce(${[...first].reverse().join(', ')}))`;
   return {
     text: `
@@ -47,6 +50,28 @@ export function backlog(table: TableName, atMost: number | undefined): SqlStatem
         greatest(0, coalesce(${epochMs(NOW)} - ${epochMs(oldest)}, 0)) as oldest_age_ms`,
     values: [],
   };
+}
+
+/** One index entry of each kind: the first behind the rows that are due. */
+export function nextDue(table: TableName): SqlStatement {
+  const first = (column: string, index: string): string => `(
+          select ${column} from ${byIndex(table, index)}
+          where ${column} > ${NOW}
+          order by ${inOrder(table, column, 'seq')}
+          limit 1
+        )`;
+  const unkeyed = first('due_at', '_due');
+  const keyed = first('keyed_due_at', '_keyed_due');
+  return {
+    text: `
+      select least(coalesce(unkeyed, keyed), coalesce(keyed, unkeyed)) as in_ms
+      from (select ${msUntil(unkeyed)} as unkeyed, ${msUntil(keyed)} as keyed) waits`,
+    values: [],
+  };
+}
+
+function msUntil(time: string): string {
+  return `timestampdiff(microsecond, ${NOW}, ${time}) / 1e3`;
 }
 
 export function peek(

@@ -95,9 +95,9 @@ function reinsertRows(table: TableName, rows: readonly SqlRecord[], retry: Retry
   const kept = ['id', 'topic', 'payload', '`key`', 'headers', 'created_at', 'max_attempts', 'backoff'];
   return {
     text: `
-      replace into ${table} (${kept.join(', ')}, available_at)
+      replace into ${table.sql} (${kept.join(', ')}, available_at)
       select ${kept.map((column) => (policy.has(column) ? '?' : column)).join(', ')}, ${NOW}
-      from ${table}
+      from ${table.sql}
       where seq in (${list(rows)})
       order by seq`,
     values: [...policy.values(), ...seqsOf(rows)],
@@ -165,7 +165,7 @@ function ended(
     return { where: `${endedAt} < ${cutoff}${ofTopic}`, values: [olderThan.ageMs, ...topics] };
   }
   const latestFirst = `${endedAt} desc, seq desc limit 1 offset ?`;
-  const place = `select ${endedAt}, seq from ${table} where ${endedAt} is not null${ofTopic} order by ${latestFirst}`;
+  const place = `select ${endedAt}, seq from ${table.sql} where ${endedAt} is not null${ofTopic} order by ${latestFirst}`;
   return {
     where: `(${endedAt}, seq) <= (${place})${ofTopic}`,
     values: [...topics, olderThan.keepLatest, ...topics],
@@ -173,5 +173,5 @@ function ended(
 }
 
 function deleteRows(table: TableName, rows: readonly SqlRecord[]): SqlStatement {
-  return { text: `delete from ${table} where seq in (${list(rows)})`, values: seqsOf(rows) };
+  return { text: `delete from ${table.sql} where seq in (${list(rows)})`, values: seqsOf(rows) };
 }

@@ -1,4 +1,5 @@
-import { type OutboxState, type RowFilter, type RowOrder, statesOf } from '@postcommit/core';
+import type { OutboxState, RowFilter } from '@postcommit/core';
+import { type RowOrder, statesOf } from '@postcommit/core/internal';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { byIndex, inOrder, utcText } from './columns.js';
@@ -42,7 +43,7 @@ export function pageOf(
         limit ?)`,
     );
   // No state matches, e.g. a dead reason with pending rows.
-  if (parts.length === 0) return { text: `select ${columns} from ${table} where false`, values: [] };
+  if (parts.length === 0) return { text: `select ${columns} from ${table.sql} where false`, values: [] };
   return {
     text: `${parts.join(' union all ')} order by listed_at ${direction}, seq ${direction} limit ?`,
     values: [...parts.flatMap(() => [...values, limit]), limit],

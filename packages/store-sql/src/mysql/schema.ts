@@ -1,6 +1,6 @@
-import { MARK } from '../capabilities/table-origin.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
+import { MARK } from '../table-origin.js';
 import { NOW, PENDING } from './columns.js';
 
 /** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */
@@ -112,7 +112,7 @@ export function createStatements(table: TableName): string[] {
     ...CHECKS.map((check) => checkDefinition(table, check)),
   ];
   return [
-    `create table if not exists ${table} (\n  ${lines.join(',\n  ')}\n) ${TABLE_OPTIONS} comment '${schemaTitle()}'`,
+    `create table if not exists ${table.sql} (\n  ${lines.join(',\n  ')}\n) ${TABLE_OPTIONS} comment '${schemaTitle()}'`,
     ...sideTables(table),
   ];
 }
@@ -143,7 +143,7 @@ export function schemaTitle(): string {
 }
 
 export function markTable(table: TableName): string {
-  return `alter table ${table} comment = '${schemaTitle()}'`;
+  return `alter table ${table.sql} comment = '${schemaTitle()}'`;
 }
 
 /** The tables for job locks and processed messages. */

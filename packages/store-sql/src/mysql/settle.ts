@@ -1,4 +1,5 @@
-import { attemptsOf, type Outcome } from '@postcommit/core';
+import type { Outcome } from '@postcommit/core';
+import { attemptsOf } from '@postcommit/core/internal';
 import type { UnpublishedOutcome } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -35,7 +36,10 @@ export function settleDispatched(
   };
 }
 
-/** Settles all other outcomes of a batch together, not in one round trip per row. */
+/**
+ * Settles all other outcomes of a batch together, not in one round trip per row. A release keeps the
+ * retakes: it can't clear a row of having crashed a process.
+ */
 export function settleUnpublished(
   table: TableName,
   token: string | undefined,
@@ -72,9 +76,9 @@ function recordOutcomes(
         seq bigint path '$.seq', kind varchar(20) path '$.kind', error mediumtext path '$.error',
         delay_ms double path '$.delayMs', reason varchar(20) path '$.reason', attempts int path '$.attempts'
       )) x
-      straight_join ${table} o on o.seq = x.seq
+      straight_join ${table.sql} o on o.seq = x.seq
       set o.attempts = least(o.attempts, 2147483646) + x.attempts,
-        o.retakes = 0,
+        o.retakes = case when x.kind = 'released' then o.retakes else 0 end,
         o.last_error = coalesce(x.error, o.last_error),
         o.available_at = coalesce(${nowPlusMs('x.delay_ms')}, o.available_at),
         o.dead_at = case when x.kind = 'dead' then ${NOW} end,
@@ -95,7 +99,7 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
     .filter(({ ids }) => ids.length > 0);
   const conditions = ended.map(({ kind, ids }) => `(id in (${list(ids)}) and ${kind}_at is not null)`);
   return {
-    text: `select id from ${table} where claim_token = ? and (${conditions.join(' or ')})`,
+    text: `select id from ${table.sql} where claim_token = ? and (${conditions.join(' or ')})`,
     values: [token, ...ended.flatMap(({ ids }) => ids)],
   };
 }

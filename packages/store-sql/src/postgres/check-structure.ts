@@ -16,9 +16,10 @@ export function structureDifferences(table: TableName, catalog: Catalog): Differ
 function childrenDifference(table: TableName, { kind, hasChildren }: Catalog): Difference[] {
   if (kind !== 'r' || !hasChildren) return [];
   return [
-    byHand(`table ${table} has tables that inherit from it, in which an id may exist twice: detach them`, [
-      `-- for each of them: alter table … no inherit ${table}`,
-    ]),
+    byHand(
+      `table ${table.sql} has tables that inherit from it, in which an id may exist twice: detach them`,
+      [`-- for each of them: alter table … no inherit ${table.sql}`],
+    ),
   ];
 }
 
@@ -28,7 +29,7 @@ function partitionDifference(table: TableName, { partitionColumns }: Catalog): D
   const key = partitionColumns.map((name) => (name === null ? 'an expression' : nameInText(name))).join(', ');
   return [
     byHand(
-      `table ${table} is partitioned by ${key}, so id can't be unique: use a table without partitions, or partition by hash (id)`,
+      `table ${table.sql} is partitioned by ${key}, so id can't be unique: use a table without partitions, or partition by hash (id)`,
       ["-- the partition key of a table can't be changed: create a new table and copy the rows"],
     ),
   ];
@@ -55,8 +56,8 @@ function rowSecurityDifference(table: TableName, role: string | undefined): Diff
   if (role === undefined) return [];
   const name = quoteName(role);
   return [
-    byHand(`row-level security hides rows of ${table} from role ${name}: they would never be published`, [
-      `create policy ${table.part('_worker')} on ${table} to ${name} using (true) with check (true)`,
+    byHand(`row-level security hides rows of ${table.sql} from role ${name}: they would never be published`, [
+      `create policy ${table.part('_worker')} on ${table.sql} to ${name} using (true) with check (true)`,
       `-- or, where a restrictive policy hides them: alter role … bypassrls`,
     ]),
   ];

@@ -1,10 +1,10 @@
 import { MIN_KEYS } from '../claim/key-share.js';
 import { type DuePlace, type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
+import { sqlState } from '../driver-errors.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
-import { sqlState } from '../store/driver-errors.js';
 import type { TableName } from '../table-name.js';
-import { isBehind, SET_CLAIM } from './claim.js';
-import { claimedColumns, isAt, NOW, PENDING, PLACES } from './columns.js';
+import { IS_CHOSEN, isBehind, SET_CLAIM } from './claim.js';
+import { CLAIMED_COLUMNS, isAt, isKept, NOW, PENDING, PLACES, placeMicroseconds } from './columns.js';
 import { lockKeyedClaims } from './keyed-lock.js';
 
 /** SQLSTATE lock_not_available. */
@@ -28,47 +28,87 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
 }
 
 /**
- * Examines a window of due rows, finds the free keys among them, and takes the oldest rows of each, up to the first that
- * is not due. `claimed_key` repeats the key on claimed rows only and is indexed. It finds the live claims of a key
- * without reading its backlog, and rows without a key never change it, so their claims stay HOT updates.
- *
- * OFFSET 0 keeps the planner from joining the keys with all live claims. It expects next to none of them, and chose a
- * nested loop: 130 ms instead of 40 ms for a claim of 1,000 rows beside a batch in flight.
- *
- * The window excludes rows in flight although their keys are busy anyway: otherwise several batches in flight would fill
- * it. Rows locked by someone else (an operator who requeues, a late settle) are skipped, and with them all later rows of
- * their key.
+ * The algorithm, a CTE per step: a window of due rows, its keys, how many rows each may give, the oldest rows of each free
+ * key, those of them that could be locked, and of these the unbroken beginning of each key.
  */
 function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
+  const { token, timeoutMs, limit, mayRetake, window, perKey, after, exceptTopics } = claim;
+  const values = [token, timeoutMs, limit, mayRetake, window, perKey, ...placeValues(after)];
+  const except = exceptTopics && `$${values.length + 1}`;
   return {
     text: `
-      with due_window as materialized (
-        select key, available_at, seq, row_number() over (order by available_at, seq) as place
-        from ${table}
+      with due_window as materialized (${dueWindow(table, after, except)}
+      ), keys as materialized (${keys(except)}
+      ), share as materialized (${SHARE}
+      ), prefix as materialized (${prefix(table, except)}
+      ), prefix_places as materialized (
+        select ${PLACES} from prefix
+      ), locked as materialized (${locked(table)}
+      ), unbroken as materialized (${UNBROKEN}
+      ), chosen as materialized (${CHOSEN}
+      ), claimed as (${claimed(table)}
+      )
+      ${claimedAndWindow(except)}`,
+    values: exceptTopics ? [...values, exceptTopics] : values,
+  };
+}
+
+function placeValues(place: DuePlace | undefined): string[] {
+  return place ? [place.availableAt, place.seq] : [];
+}
+
+/**
+ * Excludes rows in flight although their keys are busy anyway: otherwise several batches in flight would fill the window.
+ * Rows that are left out count, to bound the walk, but their keys are not looked up.
+ */
+function dueWindow(table: TableName, after: DuePlace | undefined, except: string | undefined): string {
+  const kept = except ? `${isKept(except)} as is_kept, ` : '';
+  return `
+        select key, available_at, seq, ${kept}row_number() over (order by available_at, seq) as place
+        from ${table.sql}
         where ${PENDING} and key is not null and available_at <= ${NOW}
           and (claimed_until is null or claimed_until <= ${NOW})
-          ${claim.after ? isBehind('$7', '$8') : ''}
+          ${after ? isBehind('$7', '$8') : ''}
         order by available_at, seq
-        limit $5::int
-      ), keys as materialized (
+        limit $5::int`;
+}
+
+function keys(except: string | undefined): string {
+  return `
         select key, min(place) as place
-        from due_window
-        group by key
-      ), share as materialized (
+        from due_window${except ? ' where is_kept' : ''}
+        group by key`;
+}
+
+/** The maximum number of rows of each key, as in `shareOf`. */
+const SHARE = `
         select greatest(1, least($6::int, greatest($3::int / ${MIN_KEYS}, $3::int / greatest(count(*), 1))))::int as rows
-        from keys
-      ), prefix as materialized (
-        -- In the order of place, since that is how the loop runs; were it another, unbroken would see to it.
+        from keys`;
+
+/**
+ * The oldest rows of each free key, up to the first that is not due or left out. Only the first can have an expired
+ * claim.
+ *
+ * `claimed_key` repeats the key on claimed rows only and is indexed. It finds the live claims of a key without reading its
+ * backlog, and rows without a key never change it, so their claims stay HOT updates. OFFSET 0 keeps the planner from
+ * joining the keys with all live claims. It expects next to none of them, and chose a nested loop: 130 ms instead of
+ * 40 ms for a claim of 1,000 rows beside a batch in flight.
+ *
+ * The rows come in the order of `place`, since that is how the loop runs; were it another, UNBROKEN would restore it.
+ */
+function prefix(table: TableName, except: string | undefined): string {
+  const isReady = except ? ` and ${isKept(except, 'h.')}` : '';
+  return `
         select k.place, p.*
         from (select key, place from keys order by place) k
         cross join lateral (
           select h.tableoid, h.ctid, h.claimed_until is not null as orphaned,
             row_number() over (order by h.seq) as position,
-            bool_and(h.available_at <= ${NOW}) over (order by h.seq) as due_so_far,
+            bool_and(h.available_at <= ${NOW}${isReady}) over (order by h.seq) as due_so_far,
             count(h.claimed_until) over (order by h.seq) as orphans_so_far
           from (
-            select tableoid, ctid, seq, available_at, claimed_until
-            from ${table}
+            select tableoid, ctid, seq, available_at, claimed_until${except ? ', topic' : ''}
+            from ${table.sql}
             where key = k.key and ${PENDING}
             order by seq
             limit (select rows from share)
@@ -76,17 +116,24 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         ) p
         where p.due_so_far and (p.orphans_so_far = 0 or (p.position = 1 and $4::boolean))
           and not exists (
-            select from ${table} c where c.claimed_key = k.key and c.claimed_until > ${NOW} offset 0
+            select from ${table.sql} c where c.claimed_key = k.key and c.claimed_until > ${NOW} offset 0
           )
-        limit $3::int
-      ), prefix_places as materialized (
-        select ${PLACES} from prefix
-      ), locked as materialized (
+        limit $3::int`;
+}
+
+/** Skips rows locked by someone else: an operator who requeues, a late settle. */
+function locked(table: TableName): string {
+  return `
         select o.tableoid, o.ctid
-        from ${table} as o
-        where ${isAt('prefix_places', PENDING)}
-        for update skip locked
-      ), unbroken as materialized (
+        from ${table.sql} as o
+        where ${IS_IN_PREFIX}
+        for update skip locked`;
+}
+
+const IS_IN_PREFIX = isAt('prefix_places', PENDING);
+
+/** A row that was skipped breaks its key: all later rows of the key are skipped with it. */
+const UNBROKEN = `
         select p.tableoid, p.ctid, p.place, p.position, p.orphaned
         from (
           select p.*, count(*) over (partition by p.place order by p.position) as locked_so_far
@@ -94,44 +141,45 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
         ) p
         where p.locked_so_far = p.position
         order by p.place, p.position
-        limit $3::int
-      ), chosen as materialized (
+        limit $3::int`;
+
+/** A row whose claim expired may have crashed its owner, so it is claimed alone. */
+const CHOSEN = `
         select ${PLACES}
         from (
           (select tableoid, ctid from unbroken where orphaned limit 1)
           union all
           select tableoid, ctid from unbroken where not exists (select from unbroken where orphaned)
-        ) u
-      ), claimed as (
-        update ${table} as o
+        ) u`;
+
+function claimed(table: TableName): string {
+  return `
+        update ${table.sql} as o
         set ${SET_CLAIM}, claimed_key = o.key
-        where ${isAt('chosen', PENDING)}
-        returning ${claimedColumns('o')}
-      )
-      select w.window_rows, l.last_available_at, l.last_seq, c.*
+        where ${IS_CHOSEN}
+        returning ${CLAIMED_COLUMNS}`;
+}
+
+/** Where nothing was claimed, the next search begins behind the last row of this window. */
+function claimedAndWindow(except: string | undefined): string {
+  return `select w.window_rows, ${except ? 'f.*, ' : ''}l.last_available_at, l.last_seq, c.*
       from (select count(*)::int as window_rows from due_window) w
       left join (
-        -- Where nothing was claimed, the next look begins behind this one's last row.
-        select (extract(epoch from greatest(d.available_at, timestamptz '0001-01-01 00:00Z')) * 1000000)::bigint::text as last_available_at,
+        select ${placeMicroseconds('d.available_at')} as last_available_at,
           d.seq::text as last_seq
         from due_window d
         where not exists (select from claimed)
         order by d.place desc
         limit 1
       ) l on true
-      left join claimed c on true`,
-    values: [
-      claim.token,
-      claim.timeoutMs,
-      claim.limit,
-      claim.mayRetake,
-      claim.window,
-      claim.perKey,
-      ...placeValues(claim.after),
-    ],
-  };
+      ${except ? FIRST_KEPT : ''}left join claimed c on true`;
 }
 
-function placeValues(place: DuePlace | undefined): string[] {
-  return place ? [place.availableAt, place.seq] : [];
-}
+const FIRST_KEPT = `left join (
+        select ${placeMicroseconds('available_at')} as kept_available_at, seq::text as kept_seq
+        from due_window
+        where is_kept
+        order by place
+        limit 1
+      ) f on true
+      `;

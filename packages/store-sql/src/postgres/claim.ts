@@ -3,7 +3,7 @@ import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import {
   ALL_PENDING,
-  claimedColumns,
+  CLAIMED_COLUMNS,
   END_CLAIM,
   EXACT_FLOATS,
   isAt,
@@ -18,6 +18,9 @@ import {
  * and published twice, as after any crash. Only the settle must be durable.
  */
 const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
+
+/** Whether a row `o` is one of those that the CTE `chosen` locked. */
+export const IS_CHOSEN = isAt('chosen', PENDING);
 
 export const CLAIM_SETTINGS = `${WITHOUT_FLUSH} || ${EXACT_FLOATS}`;
 
@@ -41,7 +44,7 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
     text: `
       with due as materialized (
         select tableoid, ctid, claimed_until is not null as orphaned
-        from ${table}
+        from ${table.sql}
         where ${PENDING} and key is null
           and available_at <= ${NOW}
           and (claimed_until is null or ($4::boolean and claimed_until <= ${NOW}))
@@ -49,24 +52,31 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
         order by available_at, seq
         limit $3::int
         for update skip locked
-      ), chosen as materialized (
-        select ${PLACES}
-        from (
-          (select tableoid, ctid from due where orphaned limit 1)
-          union all
-          select tableoid, ctid from due where not exists (select from due where orphaned)
-        ) d
-      ), claimed as (
-        update ${table} as o
-        set ${SET_CLAIM}
-        where ${isAt('chosen', PENDING)}
-        returning ${claimedColumns('o')}
+      ), chosen as materialized (${CHOSEN}
+      ), claimed as (${claimed(table)}
       )
       select k.keyed_due, c.*
       from (select (${keyedDue(table)}) as keyed_due where ${CLAIM_SETTINGS} is not null) k
       left join claimed c on true`,
     values: [token, timeoutMs, limit, mayRetake, ...(after ? [after.availableAt, after.seq] : [])],
   };
+}
+
+/** Of the rows that the CTE `due` locked. A row whose claim expired may have crashed its owner, so it is claimed alone. */
+export const CHOSEN = `
+        select ${PLACES}
+        from (
+          (select tableoid, ctid from due where orphaned limit 1)
+          union all
+          select tableoid, ctid from due where not exists (select from due where orphaned)
+        ) d`;
+
+export function claimed(table: TableName): string {
+  return `
+        update ${table.sql} as o
+        set ${SET_CLAIM}
+        where ${IS_CHOSEN}
+        returning ${CLAIMED_COLUMNS}`;
 }
 
 /**
@@ -80,7 +90,7 @@ function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq 
         select ${PLACES}
         from (
           select tableoid, ctid
-          from ${table}
+          from ${table.sql}
           where ${PENDING} and key is null
             and available_at <= ${NOW}
             and claimed_until is null
@@ -91,23 +101,23 @@ function claimBacklog(table: TableName, claim: UnkeyedClaim, { availableAt, seq 
           for update skip locked
         ) due
       )
-      update ${table} as o
+      update ${table.sql} as o
       set ${SET_CLAIM}
-      where ${isAt('chosen', PENDING)}
-      returning (${keyedDue(table)}) as keyed_due, ${claimedColumns('o')}`,
+      where ${IS_CHOSEN}
+      returning (${keyedDue(table)}) as keyed_due, ${CLAIMED_COLUMNS}`,
     values: [claim.token, claim.timeoutMs, claim.limit, availableAt, seq],
   };
 }
 
 /**
- * Whether rows with a key are due; null if not, since null is cheaper for drivers. Reads the first row by due time
- * instead of using EXISTS: with many pending rows, the planner runs EXISTS as a scan from the start of the table, through
- * all dispatched rows.
+ * Whether rows with a key are due; null if not, since null is cheaper for drivers. They may all be blocked or left out:
+ * then the keyed claim that follows finds none. Reads the first row by due time instead of using EXISTS: with many pending
+ * rows, the planner runs EXISTS as a scan from the start of the table, through all dispatched rows.
  */
-function keyedDue(table: TableName): string {
+export function keyedDue(table: TableName): string {
   return `
         select nullif(available_at <= ${NOW}, false)
-        from ${table}
+        from ${table.sql}
         where ${PENDING} and key is not null
         order by available_at, seq
         limit 1`;
@@ -128,7 +138,7 @@ export const SET_CLAIM = `retakes = least(o.retakes, 2147483646) + (o.claimed_un
  */
 export function releaseToken(table: TableName, token: string): SqlStatement {
   return {
-    text: `update ${table} set ${END_CLAIM} where ${ALL_PENDING} and claim_token = $1`,
+    text: `update ${table.sql} set ${END_CLAIM} where ${ALL_PENDING} and claim_token = $1`,
     values: [token],
   };
 }
@@ -146,7 +156,7 @@ export function extendClaim(
 ): SqlStatement {
   return {
     text: `
-      update ${table}
+      update ${table.sql}
       set claimed_until = ${nowPlusMs('$3')}
       where id = any ($1::varchar[]) and claim_token = $2 and ${PENDING}
         and (key is null or claimed_until > clock_timestamp() + $4::float8 * interval '1 millisecond')

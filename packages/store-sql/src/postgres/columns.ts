@@ -1,19 +1,3 @@
-/**
- * The columns of a row, independent of the driver and its type parsers: times in milliseconds, JSON and `seq` as text.
- * Common values are returned as null, which is cheaper for drivers: no attempts, no retakes, due when created.
- */
-export function rowColumns(alias: string): string {
-  return [...CLAIMED_COLUMNS(alias, exactMs), ...ENDED_COLUMNS(alias, exactMs)].join(', ');
-}
-
-/**
- * The columns of a row just claimed. The others are null on a pending row, or known to the claimer. Times are floats,
- * which are twice as fast; the statement must set `EXACT_FLOATS`.
- */
-export function claimedColumns(alias: string): string {
-  return CLAIMED_COLUMNS(alias, (time) => `date_part('epoch', ${time}) * 1000`).join(', ');
-}
-
 /** For this transaction, return floats exactly, even if the role has rounding configured. */
 export const EXACT_FLOATS = `set_config('extra_float_digits', '1', true)`;
 
@@ -22,33 +6,49 @@ export function exactMs(time: string): string {
   return `(extract(epoch from ${time}) * 1000)::text`;
 }
 
-type ToMs = (time: string) => string;
+/** A time as a `DuePlace` has it. Years before Christ become the first year, which no search distinguishes. */
+export function placeMicroseconds(time: string): string {
+  return `(extract(epoch from greatest(${time}, timestamptz '0001-01-01 00:00Z')) * 1000000)::bigint::text`;
+}
 
-/** The columns of `o`, with times formatted by `ms`. */
-type Columns = (o: string, ms: ToMs) => readonly string[];
+/** As a float, which is twice as fast; the statement must set `EXACT_FLOATS`. */
+function floatMs(time: string): string {
+  return `date_part('epoch', ${time}) * 1000`;
+}
 
-const CLAIMED_COLUMNS: Columns = (o, ms) => [
-  `${o}.id`,
-  `${o}.topic`,
-  `${o}.payload::text as payload`,
-  `${o}.key`,
-  `${o}.headers::text as headers`,
-  `${ms(`${o}.created_at`)} as created_at`,
-  `${ms(`nullif(${o}.available_at, ${o}.created_at)`)} as available_at`,
-  `nullif(${o}.attempts, 0) as attempts`,
-  `nullif(${o}.retakes, 0) as retakes`,
-  `${o}.last_error`,
-  `${o}.max_attempts`,
-  `${o}.backoff::text as backoff`,
-  `${o}.seq::text as seq`,
-];
+/** The columns of a pending row `o`. Values that most rows have are returned as null, which is cheaper for drivers. */
+function pendingColumns(toMs: (time: string) => string): string[] {
+  return [
+    'o.id',
+    'o.topic',
+    'o.payload::text as payload',
+    'o.key',
+    'o.headers::text as headers',
+    `${toMs('o.created_at')} as created_at`,
+    `${toMs('nullif(o.available_at, o.created_at)')} as available_at`,
+    'nullif(o.attempts, 0) as attempts',
+    'nullif(o.retakes, 0) as retakes',
+    'o.last_error',
+    'o.max_attempts',
+    'o.backoff::text as backoff',
+    'o.seq::text as seq',
+  ];
+}
 
-const ENDED_COLUMNS: Columns = (o, ms) => [
-  `${ms(`${o}.dispatched_at`)} as dispatched_at`,
-  `${ms(`${o}.dead_at`)} as dead_at`,
-  `${o}.dead_reason`,
-  `${o}.claim_token`,
-];
+/** The columns of a row `o` just claimed. The others are null on a pending row, or known to the claimer. */
+export const CLAIMED_COLUMNS = pendingColumns(floatMs).join(', ');
+
+/**
+ * The columns of a row `o`, independent of the driver and its type parsers: times in milliseconds, JSON and `seq` as
+ * text.
+ */
+export const ROW_COLUMNS = [
+  ...pendingColumns(exactMs),
+  `${exactMs('o.dispatched_at')} as dispatched_at`,
+  `${exactMs('o.dead_at')} as dead_at`,
+  'o.dead_reason',
+  'o.claim_token',
+].join(', ');
 
 /** Pending rows, which the hot indexes hold. Always written the same way, so that the planner recognizes it. */
 export const PENDING = 'dispatched_at is null and dead_at is null';
@@ -69,6 +69,11 @@ export function isAt(places: string, state: string): string {
           o.tableoid = (select only_table from ${places})
           or (o.tableoid, o.ctid) in (select unnest(tables), unnest(ctids) from ${places})
         end`;
+}
+
+/** Whether the topic of a row is none of those in the array `topics`, which is a parameter. */
+export function isKept(topics: string, row = ''): string {
+  return `${row}topic <> all (${topics}::varchar[])`;
 }
 
 /**

@@ -162,7 +162,7 @@ export function describeTable(table: TableName): SqlStatement {
         ) as partition_columns,
         ${ROLE_WITH_HIDDEN_ROWS} as role_with_hidden_rows
       from (select to_regclass($1) as oid) named left join pg_class t on t.oid = named.oid`,
-    values: [table.quoted(), table.quoted('_locks'), table.quoted('_processed')],
+    values: [table.sql, table.quoted('_locks'), table.quoted('_processed')],
   };
 }
 

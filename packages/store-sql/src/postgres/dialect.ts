@@ -1,10 +1,11 @@
 import type { SqlDialect } from '../dialect.js';
 import { compare } from './check-schema.js';
 import { claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, peek } from './inspect.js';
+import { backlog, count, nextDue, peek } from './inspect.js';
 import { keyedLock } from './keyed-lock.js';
 import { notify } from './listen/notify.js';
 import { locks } from './locks.js';
@@ -29,6 +30,7 @@ export const postgres = {
   notify,
   findExisting,
   claimUnkeyed,
+  claimUnkeyedExcept,
   claimKeyed,
   releaseToken,
   settleDispatched,
@@ -37,6 +39,7 @@ export const postgres = {
   extendClaim,
   count,
   backlog,
+  nextDue,
   peek,
   requeue,
   requeueWhere,

@@ -1,5 +1,5 @@
 import type { DatabaseFault } from '../dialect.js';
-import { sqlState } from '../store/driver-errors.js';
+import { sqlState } from '../driver-errors.js';
 
 const FAULTS: Readonly<Record<string, DatabaseFault>> = {
   '23505': 'duplicate',

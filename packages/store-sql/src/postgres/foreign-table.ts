@@ -1,3 +1,5 @@
+import type { Difference, ForeignTable } from '../dialect.js';
+import { quoteName, type TableName } from '../table-name.js';
 import {
   byHandIn,
   DOCUMENT_COLUMNS,
@@ -10,9 +12,7 @@ import {
   SIDE_COLUMNS,
   SIDE_TABLES,
   statementsOf,
-} from '../capabilities/table-origin.js';
-import type { Difference, ForeignTable } from '../dialect.js';
-import { quoteName, type TableName } from '../table-name.js';
+} from '../table-origin.js';
 import { END_CLAIM } from './columns.js';
 import type { Catalog, Column, SideTable } from './describe-table.js';
 import { COLUMNS, type ColumnSpec, markTable } from './schema.js';
@@ -74,15 +74,15 @@ export function foreignTable(
   { columns, others }: AdoptionDifferences,
 ): ForeignTable {
   return {
-    problem: notOurs(String(table)),
+    problem: notOurs(table.sql),
     obstacles: obstacles(table, catalog, others),
     adoption: [
-      `lock table ${table} in access exclusive mode`,
+      `lock table ${table.sql} in access exclusive mode`,
       ...fillCreatedAt(table, catalog.columns),
       ...statementsOf(columns),
       endRows(table),
       ...COLUMNS.filter(({ notNull }) => notNull).map(
-        ({ name }) => `alter table ${table} alter column ${quoteName(name)} set not null`,
+        ({ name }) => `alter table ${table.sql} alter column ${quoteName(name)} set not null`,
       ),
       ...statementsOf(others),
       markTable(table),
@@ -93,14 +93,14 @@ export function foreignTable(
 /** Runs first, because the backfill of other columns uses `created_at`. */
 function fillCreatedAt(table: TableName, columns: readonly Column[]): string[] {
   const isNullable = columns.some(({ name, notNull }) => name === 'created_at' && !notNull);
-  return isNullable ? [`update ${table} set "created_at" = now() where "created_at" is null`] : [];
+  return isNullable ? [`update ${table.sql} set "created_at" = now() where "created_at" is null`] : [];
 }
 
 /** Leaves no row pending, since it is unknown which of them were sent. */
 function endRows(table: TableName): string {
   const fills = COLUMNS.filter(({ notNull }) => notNull).map(fill);
   const ended = `"dispatched_at" = coalesce("dispatched_at", now()), "dead_at" = null, "dead_reason" = null`;
-  return `update ${table} set ${ended}, ${END_CLAIM}, ${fills.join(', ')}`;
+  return `update ${table.sql} set ${ended}, ${END_CLAIM}, ${fills.join(', ')}`;
 }
 
 function fill({ name, backfill, default: value }: ColumnSpec): string {
@@ -108,13 +108,13 @@ function fill({ name, backfill, default: value }: ColumnSpec): string {
 }
 
 function obstacles(table: TableName, catalog: Catalog, differences: readonly Difference[]): string[] {
-  if (!isTable(catalog.kind)) return [`${table} is not a table, but a view or the like: rename it`];
+  if (!isTable(catalog.kind)) return [`${table.sql} is not a table, but a view or the like: rename it`];
   return [
     ...(findForeignSides(table, catalog)?.obstacles ?? []),
     ...unfilled(catalog.columns, OUR_COLUMNS).map(({ name }) =>
       mustBeFilled(
         quoteName(name),
-        `alter table ${table} alter column ${quoteName(name)} drop not null, or give it a default`,
+        `alter table ${table.sql} alter column ${quoteName(name)} drop not null, or give it a default`,
       ),
     ),
     ...constraintObstacles(table, catalog),
@@ -133,7 +133,7 @@ function constraintObstacles(table: TableName, { constraints, indexes }: Catalog
   return [
     ...rules.map(
       ({ name, definition }) =>
-        `constraint ${quoteName(name)} may reject rows of the outbox (${definition}): alter table ${table} drop constraint ${quoteName(name)}`,
+        `constraint ${quoteName(name)} may reject rows of the outbox (${definition}): alter table ${table.sql} drop constraint ${quoteName(name)}`,
     ),
     ...unique.map(
       ({ name, columns }) =>

@@ -32,7 +32,7 @@ function insertOne(table: TableName, row: NewRow): SqlStatement {
     ...stamped.map(() => NOW),
   ];
   return {
-    text: `insert into ${table} (${columns.join(', ')}) values (${values.join(', ')})`,
+    text: `insert into ${table.sql} (${columns.join(', ')}) values (${values.join(', ')})`,
     values: given.map(([, value]) => value),
   };
 }
@@ -45,7 +45,7 @@ function insertOne(table: TableName, row: NewRow): SqlStatement {
 function insertMany(table: TableName, rows: readonly NewRow[]): SqlStatement {
   return {
     text: `
-      insert into ${table} (id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at)
+      insert into ${table.sql} (id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at)
       select id, topic, coalesce(payload, 'null'), key, headers, coalesce(available_at, ${NOW}), max_attempts, backoff, ${NOW}
       from rows from (
         jsonb_to_recordset($1::jsonb) as (
@@ -59,7 +59,7 @@ function insertMany(table: TableName, rows: readonly NewRow[]): SqlStatement {
 }
 
 export function findExisting(table: TableName, ids: readonly string[]): SqlStatement {
-  return { text: `select id from ${table} where id = any ($1::varchar[]) limit 1`, values: [ids] };
+  return { text: `select id from ${table.sql} where id = any ($1::varchar[]) limit 1`, values: [ids] };
 }
 
 /** The payload is already JSON and is inserted as is. */

@@ -1,7 +1,8 @@
-import { type OutboxState, orderOf, type RowFilter, type RowOrder, statesOf } from '@postcommit/core';
+import type { OutboxState, RowFilter } from '@postcommit/core';
+import { orderOf, type RowOrder, statesOf } from '@postcommit/core/internal';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { ALL_PENDING, exactMs, NOW, PENDING, rowColumns } from './columns.js';
+import { ALL_PENDING, exactMs, NOW, PENDING, ROW_COLUMNS } from './columns.js';
 import { conditions, listOrder, pageOf } from './page.js';
 
 export const STATE: Readonly<Record<OutboxState, string>> = {
@@ -15,7 +16,7 @@ export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
   const { and, values } = conditions(filter);
   const states = statesOf(filter);
   const rows = (state: OutboxState): string =>
-    states.includes(state) ? `(select count(*) from ${table} where ${STATE[state]}${and})` : '0';
+    states.includes(state) ? `(select count(*) from ${table.sql} where ${STATE[state]}${and})` : '0';
   return {
     text: `
       select
@@ -32,7 +33,7 @@ export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
  */
 export function backlog(table: TableName, atMost: number | undefined): SqlStatement {
   const waiting = (kind: string, more = ''): string =>
-    `select available_at from ${table} where ${PENDING} and ${kind}${more} order by available_at, seq`;
+    `select available_at from ${table.sql} where ${PENDING} and ${kind}${more} order by available_at, seq`;
   const count = (more = ''): string =>
     ['key is null', 'key is not null']
       .map((kind) => `(select count(*) from (${waiting(kind, more)} limit $1::bigint) counted)`)
@@ -48,6 +49,19 @@ export function backlog(table: TableName, atMost: number | undefined): SqlStatem
   };
 }
 
+/** One index entry of each kind: the first behind the rows that are due. */
+export function nextDue(table: TableName): SqlStatement {
+  const first = ['key is null', 'key is not null'].map(
+    (kind) => `(
+          select available_at from ${table.sql}
+          where ${PENDING} and ${kind} and available_at > ${NOW}
+          order by available_at, seq
+          limit 1
+        )`,
+  );
+  return { text: `select ${exactMs(`least(${first.join(', ')}) - ${NOW}`)} as in_ms`, values: [] };
+}
+
 export function peek(
   table: TableName,
   filter: RowFilter,
@@ -55,5 +69,5 @@ export function peek(
   order: RowOrder = orderOf(filter),
 ): SqlStatement {
   const { text, values } = pageOf(table, filter, limit, order);
-  return { text: `select ${rowColumns('o')} from (${text}) as o order by ${listOrder(order)}`, values };
+  return { text: `select ${ROW_COLUMNS} from (${text}) as o order by ${listOrder(order)}`, values };
 }

@@ -21,7 +21,7 @@ export function lockKeyedClaims(table: TableName, waitMs: number): SqlStatement 
         pg_advisory_xact_lock(${LOCK_SPACE}, $1::regclass::oid::int)::text,
         set_config('lock_timeout', before, true)
       from (select current_setting('lock_timeout') as before offset 0) s`,
-    values: [table.quoted(), String(waitMs)],
+    values: [table.sql, String(waitMs)],
   };
 }
 
@@ -37,11 +37,11 @@ export const keyedLock: KeyedLockStatements = {
         and l.objsubid = 2 and l.database = (select oid from pg_database where datname = current_database())
       order by l.pid
       limit 5`,
-    values: [table.quoted()],
+    values: [table.sql],
   }),
   problemOf: ({ holder, role, application }, table) => ({
     level: 'tuning',
-    problem: `session ${holder} (role ${JSON.stringify(role)}, application ${JSON.stringify(application)}) holds the advisory lock of keyed claims on ${table}: rows with a key wait`,
+    problem: `session ${holder} (role ${JSON.stringify(role)}, application ${JSON.stringify(application)}) holds the advisory lock of keyed claims on ${table.sql}: rows with a key wait`,
     fix: `select pg_terminate_backend(${holder});`,
   }),
 };

@@ -27,11 +27,11 @@ function newPolicy(
  */
 export function requeue(table: TableName, id: string, retry: RetryOptions = {}): SqlStatement {
   const policy = newPolicy(retry, 2);
-  const reset = `update ${table} as o set ${RESET_ROW}${policy.set}`;
+  const reset = `update ${table.sql} as o set ${RESET_ROW}${policy.set}`;
   return {
     text: `
       with found as materialized (
-        select id, ${PENDING} as waiting from ${table} where id = $1 for update
+        select id, ${PENDING} as waiting from ${table.sql} where id = $1 for update
       ), waiting as (
         ${reset} from found f where o.id = f.id and f.waiting returning o.id
       ), ended as (
@@ -60,7 +60,7 @@ export function requeueWhere(
       with matching as materialized (
         ${page.text}
       ), chosen as materialized (
-        select id, seq from ${table}
+        select id, seq from ${table.sql}
         where id = any (array(select id from matching)) and ${STATE[filter.state]}${conditions(filter).and}
         order by id
         for update
@@ -68,21 +68,27 @@ export function requeueWhere(
         select c.id, nextval(pg_get_serial_sequence($${page.values.length + 1}, 'seq')) as seq
         from (select id from chosen order by seq) c
       )
-      update ${table} as o
+      update ${table.sql} as o
       set ${RESET_ROW}${policy.set}${keepsPlace ? '' : ', seq = n.seq'}
       from numbered n
       where o.id = n.id
       returning o.id`,
-    values: [...page.values, table.quoted(), ...policy.values],
+    values: [...page.values, table.sql, ...policy.values],
   };
 }
 
 export function discard(table: TableName, ids: readonly string[]): SqlStatement {
   return {
-    text: `delete from ${table} where id = any ($1::varchar[]) and dead_at is not null returning id`,
+    text: `delete from ${table.sql} where id = any ($1::varchar[]) and dead_at is not null returning id`,
     values: [ids],
   };
 }
+
+/** Whether a row `o` of this state is one of those that the CTE `old` locked. */
+const IS_OLD: Readonly<Record<EndState, string>> = {
+  dispatched: isAt('old', 'o.dispatched_at is not null'),
+  dead: isAt('old', 'o.dead_at is not null'),
+};
 
 /** Deletes a page at a time to keep locks short. SKIP LOCKED lets two sweepers share the work. */
 export function purgePage(
@@ -97,22 +103,22 @@ export function purgePage(
   const cut = cutOf(
     olderThan,
     endedAt,
-    `select ${endedAt}, seq from ${table} where ${endedAt} is not null${ofTopic}`,
+    `select ${endedAt}, seq from ${table.sql} where ${endedAt} is not null${ofTopic}`,
   );
   return {
     text: `
       with old as materialized (
         select ${PLACES}
         from (
-          select tableoid, ctid from ${table}
+          select tableoid, ctid from ${table.sql}
           where ${endedAt} is not null and ${cut.isOlder}${ofTopic}
           order by ${endedAt}
           limit $2::int
           for update skip locked
         ) page
       ), deleted as (
-        delete from ${table} as o
-        where ${isAt('old', `o.${endedAt} is not null`)}
+        delete from ${table.sql} as o
+        where ${IS_OLD[state]}
         returning 1
       )
       select count(*)::int as deleted from deleted`,

@@ -1,4 +1,5 @@
-import { type OutboxState, type RowFilter, type RowOrder, statesOf } from '@postcommit/core';
+import type { OutboxState, RowFilter } from '@postcommit/core';
+import { type RowOrder, statesOf } from '@postcommit/core/internal';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { PENDING } from './columns.js';
@@ -36,10 +37,10 @@ export function pageOf(table: TableName, filter: RowFilter, limit: number, order
     .filter((rows) => filter.key === undefined || rows !== UNKEYED)
     .map(
       (rows) =>
-        `(select * from ${table} where ${rows.where}${and} order by ${orderIn(rows, order)} ${bound})`,
+        `(select * from ${table.sql} where ${rows.where}${and} order by ${orderIn(rows, order)} ${bound})`,
     );
   // No state matches, e.g. a dead reason with pending rows. The parameters still need types.
-  if (parts.length === 0) parts.push(`(select * from ${table} where false${and} ${bound})`);
+  if (parts.length === 0) parts.push(`(select * from ${table.sql} where false${and} ${bound})`);
   return {
     text: `select o.* from (${parts.join(' union all ')}) as o order by ${listOrder(order)} ${bound}`,
     values: [...values, limit],

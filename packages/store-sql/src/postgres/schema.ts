@@ -1,6 +1,6 @@
-import { MARK } from '../capabilities/table-origin.js';
 import type { SqlStatement } from '../sql-statement.js';
 import { quoteText, type TableName } from '../table-name.js';
+import { MARK } from '../table-origin.js';
 
 /** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */
 export const SCHEMA_VERSION = 1;
@@ -112,7 +112,7 @@ export function createStatements(table: TableName): string[] {
     ...checks,
   ];
   return [
-    `create table if not exists ${table} (\n  ${lines.join(',\n  ')}\n) with (${storage(STORAGE)})`,
+    `create table if not exists ${table.sql} (\n  ${lines.join(',\n  ')}\n) with (${storage(STORAGE)})`,
     ...INDEXES.map((index) => createIndex(table, index)),
     ...sideTables(table),
     markTable(table),
@@ -121,11 +121,11 @@ export function createStatements(table: TableName): string[] {
 
 /** Comments on a column, since TypeORM's `synchronize` clears table comments and an entity schema can't set one. */
 export function markTable(table: TableName): string {
-  return `comment on column ${table}."id" is ${quoteText(schemaTitle())}`;
+  return `comment on column ${table.sql}."id" is ${quoteText(schemaTitle())}`;
 }
 
 export function createIndex(table: TableName, { suffix, columns, where }: IndexSpec): string {
-  return `create index if not exists ${table.part(suffix)} on ${table} (${columns.map((name) => `"${name}"`).join(', ')}) where ${where}`;
+  return `create index if not exists ${table.part(suffix)} on ${table.sql} (${columns.map((name) => `"${name}"`).join(', ')}) where ${where}`;
 }
 
 export function storage(settings: Readonly<Record<string, string>>): string {
@@ -160,6 +160,6 @@ export function sideTables(table: TableName): string[] {
 export function lockSchema(table: TableName): SqlStatement {
   return {
     text: 'select pg_advisory_xact_lock(1886352244, hashtext($1))::text',
-    values: [`schema of ${table}`],
+    values: [`schema of ${table.sql}`],
   };
 }

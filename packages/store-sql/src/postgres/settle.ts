@@ -1,4 +1,5 @@
-import { attemptsOf, type Outcome } from '@postcommit/core';
+import type { Outcome } from '@postcommit/core';
+import { attemptsOf } from '@postcommit/core/internal';
 import type { UnpublishedOutcome } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -15,7 +16,7 @@ export function settleDispatched(
 ): SqlStatement {
   return {
     text: `
-      update ${table} as o
+      update ${table.sql} as o
       set dispatched_at = ${NOW}, retakes = 0, claimed_key = null
       where o.id = any ($1::varchar[]) and ${FENCE} and o.dispatched_at is null and o.dead_at is null
       returning o.id`,
@@ -23,7 +24,10 @@ export function settleDispatched(
   };
 }
 
-/** Settles all other outcomes of a batch in one statement, not in one round trip per row. */
+/**
+ * Settles all other outcomes of a batch in one statement, not in one round trip per row. A release keeps the
+ * retakes: it can't clear a row of having crashed a process.
+ */
 export function settleUnpublished(
   table: TableName,
   token: string | undefined,
@@ -31,9 +35,9 @@ export function settleUnpublished(
 ): SqlStatement {
   return {
     text: `
-      update ${table} as o
+      update ${table.sql} as o
       set attempts = least(o.attempts, 2147483646) + x.attempts,
-        retakes = 0,
+        retakes = case when x.kind = 'released' then o.retakes else 0 end,
         last_error = coalesce(x.error, o.last_error),
         available_at = coalesce(${NOW} + x."delayMs" * interval '1 millisecond', o.available_at),
         dead_at = case when x.kind = 'dead' then ${NOW} end,
@@ -64,7 +68,7 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
   return {
     text: `
       select id
-      from ${table}
+      from ${table.sql}
       where claim_token = $1
         and ((id = any ($2::varchar[]) and dispatched_at is not null) or (id = any ($3::varchar[]) and dead_at is not null))`,
     values: [token, idsOf('dispatched'), idsOf('dead')],
@@ -77,11 +81,11 @@ export function cancel(table: TableName, id: string): SqlStatement {
     text: `
       with found as materialized (
         select id, coalesce(claimed_until > ${NOW}, false) as was_claimed
-        from ${table}
+        from ${table.sql}
         where id = $1 and ${PENDING}
         for update
       )
-      update ${table} as o
+      update ${table.sql} as o
       set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM}
       from found f
       where o.id = f.id

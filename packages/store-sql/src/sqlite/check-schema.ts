@@ -1,7 +1,7 @@
-import { SIDE_TABLES } from '../capabilities/table-origin.js';
 import type { Comparison, Difference } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import { quoteName, type TableName } from '../table-name.js';
+import { SIDE_TABLES } from '../table-origin.js';
 import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
 import {
   COLUMNS,
@@ -31,7 +31,7 @@ function comparison(table: TableName, catalog: Catalog): Comparison {
   }
   if (foreignSides) return { foreign: foreignSides, differences: [] };
   if (isThere) return { differences: differences(table, catalog) };
-  return { differences: [required(`table ${table} does not exist`, createStatements(table))] };
+  return { differences: [required(`table ${table.sql} does not exist`, createStatements(table))] };
 }
 
 function findTables(table: TableName): SqlStatement {
@@ -95,8 +95,8 @@ function addColumn(
   const filled = notNull && isConstant ? ` not null default ${value}` : '';
   const fill = backfill ?? (isConstant ? undefined : value);
   return [
-    `alter table ${table} add column "${name}" ${type}${filled}`,
-    ...(fill ? [`update ${table} set "${name}" = ${fill} where "${name}" is null`] : []),
+    `alter table ${table.sql} add column "${name}" ${type}${filled}`,
+    ...(fill ? [`update ${table.sql} set "${name}" = ${fill} where "${name}" is null`] : []),
   ];
 }
 

@@ -1,9 +1,10 @@
-import { MIN_KEYS, shareOf, windowSeen } from '../claim/key-share.js';
+import { keptOf } from '../claim/kept-rows.js';
+import { keptSeen, MIN_KEYS, shareOf, windowSeen } from '../claim/key-share.js';
 import type { KeyedClaim } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { claimRowsOfKeys } from './claim.js';
-import { flag, IS_BEHIND, list, NOW, PENDING, placeValues } from './columns.js';
+import { aloneIfOrphaned, claimRowsOfKeys } from './claim.js';
+import { flag, IS_BEHIND, LIST, list, NOW, PENDING, placeValues } from './columns.js';
 
 /**
  * Claims rows with a key. A key is free while none of its rows, older or younger, has a live claim. This rule depends on
@@ -13,21 +14,22 @@ import { flag, IS_BEHIND, list, NOW, PENDING, placeValues } from './columns.js';
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
     const window = yield dueWindow(table, claim);
-    const seen = windowSeen(window);
-    const rows = yield* claimableRows(table, claim, keysOf(window));
+    const kept = keptOf(window, claim);
+    const seen = { ...windowSeen(window), ...(claim.exceptTopics && keptSeen(kept)) };
+    const rows = yield* claimableRows(table, claim, keysOf(kept));
     if (rows.length === 0) return [{ id: null, ...seen }];
     const claimed = yield claimRowsOfKeys(table, claim, aloneIfOrphaned(rows));
     return claimed.map((row) => ({ ...row, ...seen }));
   };
 }
 
-/** Examines only this many due rows, so that the cost depends on the batch, not on the backlog. */
-function dueWindow(table: TableName, { after, window }: KeyedClaim): SqlStatement {
+/** Examines only this many due rows, those left out included, so that the cost depends on the batch, not on the backlog. */
+function dueWindow(table: TableName, { after, window, exceptTopics }: KeyedClaim): SqlStatement {
   return {
     text: `
-      select key, available_at * 1000 as available_at, seq,
-        not exists (select 1 from ${table} c where c.claimed_key = o.key and c.claimed_until > ${NOW}) as is_free
-      from ${table} o
+      select key, ${exceptTopics ? 'topic, ' : ''}available_at * 1000 as available_at, seq,
+        not exists (select 1 from ${table.sql} c where c.claimed_key = o.key and c.claimed_until > ${NOW}) as is_free
+      from ${table.sql} o
       where ${PENDING} and key is not null and available_at <= ${NOW}
         and (claimed_until is null or claimed_until <= ${NOW})${after ? IS_BEHIND : ''}
       order by o.available_at, o.seq
@@ -53,28 +55,30 @@ function* claimableRows(table: TableName, claim: KeyedClaim, { count, free }: Ke
   const keysAtOnce = Math.max(MIN_KEYS, Math.ceil(claim.limit / share));
   const rows: SqlRecord[] = [];
   for (let start = 0; start < free.length && rows.length < claim.limit; start += keysAtOnce) {
-    rows.push(...(yield duePrefixes(table, free.slice(start, start + keysAtOnce), share, claim.mayRetake)));
+    rows.push(...(yield duePrefixes(table, claim, free.slice(start, start + keysAtOnce), share)));
   }
   return rows.slice(0, claim.limit);
 }
 
 /**
- * Reads the oldest rows of each key, up to the first that is not due. Only the first can have an expired claim. CROSS
- * JOIN fixes the loop order, so that the index finds the oldest rows of each key, however many wait behind them.
+ * Reads the oldest rows of each key, up to the first that is not due or left out. Only the first can have an expired
+ * claim. CROSS JOIN fixes the loop order, so that the index finds the oldest rows of each key, however many wait behind
+ * them.
  */
 function duePrefixes(
   table: TableName,
+  { mayRetake, exceptTopics }: KeyedClaim,
   keys: readonly string[],
   share: number,
-  mayRetake: boolean,
 ): SqlStatement {
+  const isKept = exceptTopics ? ` and h.topic not in ${LIST}` : '';
   return {
     text: `
       with oldest as materialized (
-        select k.key as place, h.seq, h.available_at <= ${NOW} as is_due, h.claimed_until
+        select k.key as place, h.seq, h.available_at <= ${NOW}${isKept} as is_due, h.claimed_until
         from json_each(?) k
-        cross join ${table} h
-        where h.seq in (select seq from ${table} where key = k.value and ${PENDING} order by seq limit ?)
+        cross join ${table.sql} h
+        where h.seq in (select seq from ${table.sql} where key = k.value and ${PENDING} order by seq limit ?)
       )
       select seq, orphaned
       from (
@@ -87,12 +91,6 @@ function duePrefixes(
       )
       where due_so_far and (orphans_so_far = 0 or (position = 1 and ?))
       order by place, position`,
-    values: [list(keys), share, flag(mayRetake)],
+    values: [...(exceptTopics ? [list(exceptTopics)] : []), list(keys), share, flag(mayRetake)],
   };
-}
-
-/** A row whose claim expired may have crashed its owner. */
-function aloneIfOrphaned(rows: readonly SqlRecord[]): unknown[] {
-  const orphan = rows.find(({ orphaned }) => orphaned === 1);
-  return (orphan ? [orphan] : rows).map(({ seq }) => seq);
 }

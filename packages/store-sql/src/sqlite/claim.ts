@@ -1,5 +1,5 @@
 import type { Claim, UnkeyedClaim } from '../dialect.js';
-import type { SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import {
   CLAIMED_COLUMNS,
@@ -35,14 +35,14 @@ function claimDueRows(table: TableName, claim: UnkeyedClaim): SqlStatement {
     text: `
       with due as materialized (
         select seq, available_at, claimed_until is not null as orphaned
-        from ${table}
+        from ${table.sql}
         where ${PENDING} and key is null
           and available_at <= ${NOW}
           and (claimed_until is null or (? and claimed_until <= ${NOW}))${claim.after ? IS_BEHIND : ''}
         order by available_at, seq
         limit ?
       )
-      update ${table}
+      update ${table.sql}
       set ${SET_CLAIM}
       where seq in (
         select seq from (select seq from due where orphaned order by available_at, seq limit 1)
@@ -57,11 +57,12 @@ function claimDueRows(table: TableName, claim: UnkeyedClaim): SqlStatement {
 const SET_CLAIM = `retakes = min(retakes, 2147483646) + (claimed_until is not null),
         claim_token = ?, claimed_at = ${NOW}, claimed_until = ${nowPlusMs('?')}`;
 
-function firstKeyedRow(table: TableName): SqlStatement {
+/** It may be blocked or left out, as may all others: then the keyed claim that follows finds none. */
+export function firstKeyedRow(table: TableName): SqlStatement {
   return {
     text: `
       select available_at <= ${NOW} as is_due
-      from ${table}
+      from ${table.sql}
       where ${PENDING} and key is not null
       order by available_at, seq
       limit 1`,
@@ -69,11 +70,22 @@ function firstKeyedRow(table: TableName): SqlStatement {
   };
 }
 
+export function claimRows(table: TableName, claim: Claim, seqs: readonly unknown[]): SqlStatement {
+  return {
+    text: `
+      update ${table.sql}
+      set ${SET_CLAIM}
+      where seq in ${LIST}
+      returning ${CLAIMED_COLUMNS}`,
+    values: [claim.token, claim.timeoutMs, list(seqs)],
+  };
+}
+
 /** `claimed_key` repeats the key on claimed rows only and is indexed, to find the live claims of a key. */
 export function claimRowsOfKeys(table: TableName, claim: Claim, seqs: readonly unknown[]): SqlStatement {
   return {
     text: `
-      update ${table}
+      update ${table.sql}
       set ${SET_CLAIM}, claimed_key = key
       where seq in ${LIST}
       returning ${CLAIMED_COLUMNS}`,
@@ -81,12 +93,18 @@ export function claimRowsOfKeys(table: TableName, claim: Claim, seqs: readonly u
   };
 }
 
+/** A row whose claim expired may have crashed its owner, so it is claimed alone. Returns `seq`s. */
+export function aloneIfOrphaned(rows: readonly SqlRecord[]): unknown[] {
+  const orphan = rows.find(({ orphaned }) => orphaned === 1);
+  return (orphan ? [orphan] : rows).map(({ seq }) => seq);
+}
+
 /** Used after a claim whose response was lost, since it may have been committed. */
 export function releaseToken(table: TableName, token: string): SqlStatement {
-  const pending = KINDS.map((kind) => `select seq from ${table} where ${PENDING} and ${kind}`);
+  const pending = KINDS.map((kind) => `select seq from ${table.sql} where ${PENDING} and ${kind}`);
   return {
     text: `
-      update ${table}
+      update ${table.sql}
       set ${END_CLAIM}
       where seq in (${pending.join(' union all ')}) and claim_token = ?`,
     values: [token],
@@ -105,7 +123,7 @@ export function extendClaim(
 ): SqlStatement {
   return {
     text: `
-      update ${table}
+      update ${table.sql}
       set claimed_until = ${nowPlusMs('?')}
       where id in ${LIST} and claim_token = ? and ${PENDING}
         and (key is null or claimed_until > ${NOW})

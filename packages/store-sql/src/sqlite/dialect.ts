@@ -1,10 +1,11 @@
 import type { SqlDialect } from '../dialect.js';
 import { compare } from './check-schema.js';
 import { claimUnkeyed, extendClaim, releaseToken } from './claim.js';
+import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, peek } from './inspect.js';
+import { backlog, count, nextDue, peek } from './inspect.js';
 import { locks } from './locks.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { processed } from './processed.js';
@@ -23,6 +24,7 @@ export const sqlite = {
   insert,
   findExisting,
   claimUnkeyed,
+  claimUnkeyedExcept,
   claimKeyed,
   releaseToken,
   settleDispatched,
@@ -31,6 +33,7 @@ export const sqlite = {
   extendClaim,
   count,
   backlog,
+  nextDue,
   peek,
   requeue,
   requeueWhere,

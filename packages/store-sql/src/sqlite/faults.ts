@@ -1,5 +1,5 @@
 import type { DatabaseFault } from '../dialect.js';
-import { textsOf } from '../store/driver-errors.js';
+import { textsOf } from '../driver-errors.js';
 
 /** Matches SQLite's own messages, since sql.js sets no error code. */
 const FAULTS: ReadonlyArray<readonly [text: RegExp, fault: DatabaseFault]> = [

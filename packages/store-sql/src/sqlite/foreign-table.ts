@@ -1,3 +1,6 @@
+import type { Difference, ForeignTable } from '../dialect.js';
+import type { SqlRecord } from '../sql-statement.js';
+import { quoteName, type TableName } from '../table-name.js';
 import {
   byHandIn,
   foreignSideTables,
@@ -7,10 +10,7 @@ import {
   SIDE_COLUMNS,
   SIDE_TABLES,
   statementsOf,
-} from '../capabilities/table-origin.js';
-import type { Difference, ForeignTable } from '../dialect.js';
-import type { SqlRecord } from '../sql-statement.js';
-import { quoteName, type TableName } from '../table-name.js';
+} from '../table-origin.js';
 import { END_CLAIM, NOW } from './columns.js';
 import { COLUMNS } from './schema.js';
 
@@ -66,7 +66,7 @@ export function foreignTable(
   differences: readonly Difference[],
 ): ForeignTable {
   return {
-    problem: notOurs(String(table)),
+    problem: notOurs(table.sql),
     obstacles: obstacles(table, catalog, differences),
     adoption: [...statementsOf(differences), endRows(table)],
   };
@@ -78,12 +78,12 @@ function endRows(table: TableName): string {
     const values = [`"${name}"`, backfill, value].filter((each) => each !== undefined);
     return `"${name}" = coalesce(${values.join(', ')})`;
   });
-  return `update ${table} set dispatched_at = coalesce(dispatched_at, ${NOW}), dead_at = null, dead_reason = null, ${END_CLAIM}, ${fills.join(', ')}`;
+  return `update ${table.sql} set dispatched_at = coalesce(dispatched_at, ${NOW}), dead_at = null, dead_reason = null, ${END_CLAIM}, ${fills.join(', ')}`;
 }
 
 function obstacles(table: TableName, catalog: Catalog, differences: readonly Difference[]): string[] {
   if (catalog.tables.get(table.table)?.isTable !== true) {
-    return [`${table} is not a table, but a view: rename it`];
+    return [`${table.sql} is not a table, but a view: rename it`];
   }
   return [
     ...(findForeignSides(table, catalog)?.obstacles ?? []),

@@ -7,7 +7,7 @@ import { LIST, list, NOW } from './columns.js';
 export function insert(table: TableName, rows: readonly NewRow[]): SqlStatement {
   return {
     text: `
-      insert into ${table} (id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at)
+      insert into ${table.sql} (id, topic, payload, key, headers, available_at, max_attempts, backoff, created_at)
       select e.value->>'id', e.value->>'topic', e.value->>'payload', e.value->>'key', e.value->>'headers',
         coalesce(e.value->>'availableAt', ${NOW}), e.value->>'maxAttempts', e.value->>'backoff', ${NOW}
       from json_each(?) as e
@@ -27,5 +27,5 @@ function cells({ headers, availableAt, backoff, ...row }: NewRow): Record<string
 }
 
 export function findExisting(table: TableName, ids: readonly string[]): SqlStatement {
-  return { text: `select id from ${table} where id in ${LIST} limit 1`, values: [list(ids)] };
+  return { text: `select id from ${table.sql} where id in ${LIST} limit 1`, values: [list(ids)] };
 }

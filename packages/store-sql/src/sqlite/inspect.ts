@@ -1,4 +1,5 @@
-import { type OutboxState, orderOf, type RowFilter, type RowOrder, statesOf } from '@postcommit/core';
+import type { OutboxState, RowFilter } from '@postcommit/core';
+import { orderOf, type RowOrder, statesOf } from '@postcommit/core/internal';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { KINDS, NOW, PENDING, ROW_COLUMNS } from './columns.js';
@@ -20,7 +21,7 @@ export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
     const kinds = state === 'pending' ? KINDS : ['true'];
     used.push(...kinds.flatMap(() => values));
     return kinds
-      .map((kind) => `(select count(*) from ${table} where ${STATE[state]} and ${kind}${and})`)
+      .map((kind) => `(select count(*) from ${table.sql} where ${STATE[state]} and ${kind}${and})`)
       .join(' + ');
   };
   return {
@@ -36,7 +37,7 @@ export function count(table: TableName, filter: RowFilter = {}): SqlStatement {
 /** Reads rows with and without a key separately, each in the order of its index. */
 export function backlog(table: TableName, atMost = Number.MAX_SAFE_INTEGER): SqlStatement {
   const waiting = (kind: string, more = ''): string =>
-    `select available_at from ${table} where ${PENDING} and ${kind}${more} order by available_at, seq limit ?`;
+    `select available_at from ${table.sql} where ${PENDING} and ${kind}${more} order by available_at, seq limit ?`;
   const rows = (more = ''): string =>
     KINDS.map((kind) => `(select count(*) from (${waiting(kind, more)}))`).join(' + ');
   const first = KINDS.map((kind) => `select available_at from (${waiting(kind)})`).join(' union all ');
@@ -47,6 +48,23 @@ export function backlog(table: TableName, atMost = Number.MAX_SAFE_INTEGER): Sql
         min(?, ${rows(` and available_at <= ${NOW}`)}) as due,
         (select coalesce(max(0, ${NOW} - min(available_at)), 0) from (${first})) as oldest_age_ms`,
     values: [atMost, atMost, atMost, atMost, atMost, atMost, 1, 1],
+  };
+}
+
+/** One index entry of each kind: the first behind the rows that are due. */
+export function nextDue(table: TableName): SqlStatement {
+  const first = KINDS.map(
+    (kind) => `
+        select * from (
+          select available_at from ${table.sql}
+          where ${PENDING} and ${kind} and available_at > ${NOW}
+          order by available_at, seq
+          limit 1
+        )`,
+  );
+  return {
+    text: `select min(available_at) - ${NOW} as in_ms from (${first.join(' union all ')})`,
+    values: [],
   };
 }
 

@@ -29,9 +29,9 @@ export function requeue(table: TableName, id: string, retry: RetryOptions = {}):
   const policy = newPolicy(retry);
   return {
     text: `
-      update ${table}
+      update ${table.sql}
       set ${RESET_ROW}${policy.set},
-        seq = case when ${PENDING} then seq else (select max(seq) + 1 from ${table}) end
+        seq = case when ${PENDING} then seq else (select max(seq) + 1 from ${table.sql}) end
       where id = ?
       returning id`,
     values: [...policy.values, id],
@@ -49,11 +49,11 @@ export function requeueWhere(
   const policy = newPolicy(retry);
   return {
     text: `
-      update ${table} as o
+      update ${table.sql} as o
       set ${RESET_ROW}${policy.set},
         seq = case when ${PENDING} then o.seq else n.tail end
       from (
-        select id, (select max(seq) from ${table}) + row_number() over (order by seq) as tail
+        select id, (select max(seq) from ${table.sql}) + row_number() over (order by seq) as tail
         from (${page.text})
       ) as n
       where o.id = n.id
@@ -64,7 +64,7 @@ export function requeueWhere(
 
 export function discard(table: TableName, ids: readonly string[]): SqlStatement {
   return {
-    text: `delete from ${table} where id in ${LIST} and dead_at is not null returning id`,
+    text: `delete from ${table.sql} where id in ${LIST} and dead_at is not null returning id`,
     values: [list(ids)],
   };
 }
@@ -82,9 +82,9 @@ export function purgePage(
   return function* () {
     const deleted = yield {
       text: `
-      delete from ${table}
+      delete from ${table.sql}
       where seq in (
-        select seq from ${table}
+        select seq from ${table.sql}
         where ${where}
         order by ${endedAt}
         limit ?
@@ -109,7 +109,7 @@ function ended(
     return { where: `${all} and ${endedAt} < ?`, values: [...topics, olderThan.getTime()] };
   if ('ageMs' in olderThan)
     return { where: `${all} and ${endedAt} < ${NOW} - ?`, values: [...topics, olderThan.ageMs] };
-  const place = `select ${endedAt}, seq from ${table} where ${all} order by ${endedAt} desc, seq desc limit 1 offset ?`;
+  const place = `select ${endedAt}, seq from ${table.sql} where ${all} order by ${endedAt} desc, seq desc limit 1 offset ?`;
   return {
     where: `${all} and (${endedAt}, seq) <= (${place})`,
     values: [...topics, ...topics, olderThan.keepLatest],

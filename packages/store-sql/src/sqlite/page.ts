@@ -1,4 +1,5 @@
-import { type OutboxState, type RowFilter, type RowOrder, statesOf } from '@postcommit/core';
+import type { OutboxState, RowFilter } from '@postcommit/core';
+import { type RowOrder, statesOf } from '@postcommit/core/internal';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { PENDING } from './columns.js';
@@ -37,12 +38,12 @@ export function pageOf(
     .map(
       ({ where, time }) =>
         `select * from (
-          select ${columns}, ${time} as listed_at from ${table} where ${where}${and}
+          select ${columns}, ${time} as listed_at from ${table.sql} where ${where}${and}
           order by ${time} ${direction}, seq ${direction} limit ?
         )`,
     );
   // No state matches, e.g. a dead reason with pending rows.
-  if (parts.length === 0) return { text: `select ${columns} from ${table} where false`, values: [] };
+  if (parts.length === 0) return { text: `select ${columns} from ${table.sql} where false`, values: [] };
   return {
     text: `
       select * from (${parts.join(' union all ')})

@@ -89,7 +89,7 @@ export function createStatements(table: TableName): string[] {
     ...CHECKS.map(([suffix, condition]) => `constraint ${table.part(suffix)} check (${condition})`),
   ];
   return [
-    `create table if not exists ${table} (\n  ${lines.join(',\n  ')}\n) strict`,
+    `create table if not exists ${table.sql} (\n  ${lines.join(',\n  ')}\n) strict`,
     ...INDEXES.map((index) => createIndex(table, index)),
     ...sideTables(table),
   ];

@@ -1,4 +1,5 @@
-import { attemptsOf, type Outcome } from '@postcommit/core';
+import type { Outcome } from '@postcommit/core';
+import { attemptsOf } from '@postcommit/core/internal';
 import type { UnpublishedOutcome } from '../dialect.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -12,7 +13,7 @@ export function settleDispatched(
 ): SqlStatement {
   return {
     text: `
-      update ${table}
+      update ${table.sql}
       set dispatched_at = ${NOW}, retakes = 0, claimed_key = null
       where id in ${LIST} and ${fence(token)} and ${PENDING}
       returning id`,
@@ -20,7 +21,10 @@ export function settleDispatched(
   };
 }
 
-/** Settles all other outcomes of a batch in one statement. */
+/**
+ * Settles all other outcomes of a batch in one statement. A release keeps the
+ * retakes: it can't clear a row of having crashed a process.
+ */
 export function settleUnpublished(
   table: TableName,
   token: string | undefined,
@@ -28,9 +32,9 @@ export function settleUnpublished(
 ): SqlStatement {
   return {
     text: `
-      update ${table} as o
+      update ${table.sql} as o
       set attempts = min(o.attempts, 2147483646) + x.attempts,
-        retakes = 0,
+        retakes = case when x.kind = 'released' then o.retakes else 0 end,
         last_error = coalesce(x.error, o.last_error),
         available_at = coalesce(${nowPlusMs('x.delay_ms')}, o.available_at),
         dead_at = case when x.kind = 'dead' then ${NOW} end,
@@ -58,9 +62,9 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
     list(outcomes.filter((outcome) => outcome.kind === kind).map(({ id }) => id));
   return {
     text: `
-      select id from ${table} where id in ${LIST} and claim_token = ? and dispatched_at is not null
+      select id from ${table.sql} where id in ${LIST} and claim_token = ? and dispatched_at is not null
       union all
-      select id from ${table} where id in ${LIST} and claim_token = ? and dead_at is not null`,
+      select id from ${table.sql} where id in ${LIST} and claim_token = ? and dead_at is not null`,
     values: [idsOf('dispatched'), token, idsOf('dead'), token],
   };
 }
@@ -69,12 +73,12 @@ export function findReceipts(table: TableName, token: string, outcomes: readonly
 export function cancel(table: TableName, id: string): () => SqlSteps {
   return function* () {
     const [found] = yield {
-      text: `select claimed_until > ${NOW} as was_claimed from ${table} where id = ? and ${PENDING}`,
+      text: `select claimed_until > ${NOW} as was_claimed from ${table.sql} where id = ? and ${PENDING}`,
       values: [id],
     };
     if (!found) return [];
     yield {
-      text: `update ${table} set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM} where id = ?`,
+      text: `update ${table.sql} set dead_at = ${NOW}, dead_reason = 'cancelled', ${END_CLAIM} where id = ?`,
       values: [id],
     };
     return [{ id, was_claimed: found.was_claimed === 1 }];

@@ -1,4 +1,4 @@
-/** Numbers that a seed decides: the same seed gives the same run. */
+/** Numbers that a seed decides: the same seed always runs the same way. */
 export class Random {
   #state: number;
 

@@ -6,11 +6,11 @@ const HOUR_MS = 3_600_000;
 export const claiming: BehaviourGroup = {
   name: 'claiming',
   behaviours: {
-    'an empty outbox gives nothing': async (outbox) => {
+    'an empty outbox has nothing to claim': async (outbox) => {
       expect(await outbox.createStore().fetchPending(10)).toEqual([]);
     },
 
-    'all rows of a claim carry the same token, and the next claim has another': async (outbox) => {
+    'all rows of a claim carry the same token, and the next claim has a different one': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(3));
       const first = await claim(store, 2);
@@ -27,7 +27,7 @@ export const claiming: BehaviourGroup = {
       expect(await one.fetchPending(3)).toEqual([]);
     },
 
-    'no more rows are claimed than the limit allows': async (outbox) => {
+    'a claim never exceeds its limit': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(5));
       expect((await claim(store, 1)).ids).toHaveLength(1);
@@ -35,9 +35,9 @@ export const claiming: BehaviourGroup = {
       expect((await claim(store, 3)).ids).toHaveLength(1);
     },
 
-    'a claim that is not full leaves no row behind that is due and has no key': async (outbox) => {
+    'a claim below its limit leaves no due unkeyed row behind': async (outbox) => {
       const [one, two] = [outbox.createStore(), outbox.createStore()];
-      // The key is taken: what follows in it is due and can't be claimed.
+      // The key is claimed, so its next row is due but can't be claimed.
       await one.enqueue(entry({ id: 'head', key: 'k' }));
       expect((await claim(two)).ids).toEqual(['head']);
       const unkeyed = entries(150);
@@ -45,7 +45,7 @@ export const claiming: BehaviourGroup = {
       expect((await claim(one, 200)).ids.sort()).toEqual(unkeyed.map(({ id }) => id).sort());
     },
 
-    'the oldest due row comes first, whatever its id': async (outbox) => {
+    'the row that fell due first is claimed first, whatever its id': async (outbox) => {
       const store = outbox.createStore();
       const nowMs = (await outbox.now()).getTime();
       await store.enqueue([
@@ -56,17 +56,17 @@ export const claiming: BehaviourGroup = {
       expect(idsOf(await store.fetchPending(2))).toEqual(['z-sooner', 'a-later']);
     },
 
-    'a row that turns up before those claimed last is in the next claim with room for it': async (outbox) => {
+    'a row that appears in front of the last claim is in the next claim with room for it': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(3));
       expect((await claim(store, 2)).ids).toEqual(['m1', 'm2']);
-      // As when a transaction that began long ago commits.
+      // As if a transaction that began long ago had just committed.
       const availableAt = new Date((await outbox.now()).getTime() - HOUR_MS);
       await store.enqueue(entry({ id: 'late', availableAt }));
       expect(idsOf(await store.fetchPending(2))).toEqual(expect.arrayContaining(['late', 'm3']));
     },
 
-    'a claim that expired is taken though full batches were claimed behind it': async (outbox) => {
+    'an expired claim is taken over even though full batches were claimed behind it': async (outbox) => {
       const [crashed, busy] = [1, 2].map(() => outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS }));
       if (!crashed || !busy) throw new Error('no stores');
       await crashed.enqueue(entries(4));
@@ -77,7 +77,7 @@ export const claiming: BehaviourGroup = {
       expect((await claim(busy, 1)).ids).toEqual(['m1']);
     },
 
-    'a claim that expired among rows that full batches take is taken too, alone': async (outbox) => {
+    'an expired claim in the middle of full batches is taken over too, alone': async (outbox) => {
       const [crashed, busy] = [1, 2].map(() => outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS }));
       if (!crashed || !busy) throw new Error('no stores');
       await crashed.enqueue(entries(5));
@@ -89,7 +89,7 @@ export const claiming: BehaviourGroup = {
       expect(batches.map(({ ids }) => ids)).toContainEqual(['m3']);
     },
 
-    'a row is not claimed before its time, and is after it': async (outbox) => {
+    'a row is claimed when it is due, and not before': async (outbox) => {
       const store = outbox.createStore();
       const availableAt = new Date((await outbox.now()).getTime() + HOUR_MS);
       await store.enqueue([entry({ id: 'later', availableAt }), entry({ id: 'now' })]);
@@ -101,7 +101,7 @@ export const claiming: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['later']);
     },
 
-    'a claimed row is not claimed again while the claim lives': async (outbox) => {
+    'a claimed row is not claimed again while its claim is live': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue(entries(1));
       await claim(store);
@@ -109,7 +109,7 @@ export const claiming: BehaviourGroup = {
       expect(await store.fetchPending(10)).toEqual([]);
     },
 
-    'a claim that expired can be taken by another dispatcher': async (outbox) => {
+    'an expired claim can be taken over by another dispatcher': async (outbox) => {
       const [crashed, other] = [1, 2].map(() => outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS }));
       if (!crashed || !other) throw new Error('no stores');
       await crashed.enqueue(entries(1));
@@ -120,7 +120,7 @@ export const claiming: BehaviourGroup = {
       expect(after.token).not.toBe(before.token);
     },
 
-    'a claim lives by its owner’s time-out, not by that of who looks': async (outbox) => {
+    'a claim expires by the time-out of its owner, not of the store that looks': async (outbox) => {
       const patient = outbox.createStore({ claimTimeoutMs: HOUR_MS });
       const hasty = outbox.createStore({ claimTimeoutMs: 1_000 });
       await patient.enqueue(entries(1));
@@ -141,14 +141,14 @@ export const claiming: BehaviourGroup = {
       expect(await store.fetchPending(10)).toEqual([]);
     },
 
-    'a claim shows on the stored row': async (outbox) => {
+    'a stored row shows its claim': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1));
       const { token } = await claim(store);
       expect((await stored(store, 'm1')).claimToken).toBe(token);
     },
 
-    'an extended claim lives on for another time-out': async (outbox) => {
+    'an extended claim lasts for another time-out': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue(entries(2));
       const { token } = await claim(store);
@@ -160,7 +160,7 @@ export const claiming: BehaviourGroup = {
       expect(idsOf(await store.fetchPending(10))).toEqual(['m1']);
     },
 
-    'a claim that was lost can’t be extended': async (outbox) => {
+    'a lost claim can’t be extended': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue(entries(3));
       const { token } = await claim(store);

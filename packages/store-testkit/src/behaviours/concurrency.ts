@@ -2,7 +2,7 @@ import type { OutboxRow, OutboxStore } from '@postcommit/core';
 import { expect } from 'vitest';
 import { type BehaviourGroup, entries, entry, idsOf } from '../behaviour.js';
 
-/** More than any drain here needs: a broken store must fail a behaviour, not hang it. */
+/** More batches than any test needs: a broken store must fail a behaviour, not hang it. */
 const MAX_ROUNDS = 500;
 
 /** Claims in small batches until nothing is left, without settling. */
@@ -16,7 +16,7 @@ async function claimAll(store: OutboxStore): Promise<OutboxRow[]> {
   return claimed;
 }
 
-/** Dispatches in small batches until nothing is left, noting the ids in the order they were published. */
+/** Dispatches in small batches until nothing is left, and records the ids in the order they were published. */
 async function drain(store: OutboxStore, published: OutboxRow[]): Promise<void> {
   for (let round = 0, empty = 0; round < MAX_ROUNDS && empty < 3; round++) {
     const rows = await store.fetchPending(5);
@@ -29,7 +29,7 @@ async function drain(store: OutboxStore, published: OutboxRow[]): Promise<void> 
 export const concurrency: BehaviourGroup = {
   name: 'concurrency',
   behaviours: {
-    'of several claimers at once, every row has exactly one owner': async (outbox) => {
+    'with concurrent claimers, every row has exactly one owner': async (outbox) => {
       const stores = Array.from({ length: 4 }, () => outbox.createStore());
       const all = entries(200);
       await stores[0]?.enqueue(all);
@@ -37,7 +37,7 @@ export const concurrency: BehaviourGroup = {
       expect(idsOf(claimed).sort()).toEqual(all.map(({ id }) => id).sort());
     },
 
-    'of several claimers at once, one key has one owner at a time': async (outbox) => {
+    'with concurrent claimers, a key has one owner at a time': async (outbox) => {
       const stores = Array.from({ length: 4 }, () => outbox.createStore());
       const keyed = Array.from({ length: 60 }, (_, index) =>
         entry({ id: `k${index}`, key: `key-${index % 3}` }),
@@ -51,7 +51,7 @@ export const concurrency: BehaviourGroup = {
       expect(claims.length).toBeGreaterThan(0);
     },
 
-    'several dispatchers publish every row once, and each key in order': async (outbox) => {
+    'concurrent dispatchers publish every row once, and each key in order': async (outbox) => {
       const stores = Array.from({ length: 3 }, () => outbox.createStore());
       const mixed = Array.from({ length: 120 }, (_, index) =>
         index % 2 === 0 ? entry({ id: `r${index}` }) : entry({ id: `r${index}`, key: `key-${index % 5}` }),
@@ -59,7 +59,7 @@ export const concurrency: BehaviourGroup = {
       await stores[0]?.enqueue(mixed);
       const published: OutboxRow[] = [];
       await Promise.all(stores.map((store) => drain(store, published)));
-      // The last ones may have been blocked by a key while the others looked for work.
+      // The last rows may have been blocked by a key while the other dispatchers looked for work.
       for (const store of stores) await drain(store, published);
       expect(idsOf(published).sort()).toEqual(mixed.map(({ id }) => id).sort());
       for (const key of new Set(mixed.flatMap((row) => row.key ?? []))) {
@@ -68,7 +68,7 @@ export const concurrency: BehaviourGroup = {
       }
     },
 
-    'rows enqueued while others are claimed are neither lost nor doubled': async (outbox) => {
+    'rows enqueued while others are claimed are neither lost nor published twice': async (outbox) => {
       const [producer, consumer] = [outbox.createStore(), outbox.createStore()];
       const published: OutboxRow[] = [];
       const ids = Array.from({ length: 40 }, (_, index) => `p${index}`);

@@ -4,7 +4,7 @@ import { type BehaviourGroup, claim, entries, entry, expectError, idsOf, stored 
 export const enqueuing: BehaviourGroup = {
   name: 'enqueuing',
   behaviours: {
-    'a stored row has what its entry had': async (outbox) => {
+    'a stored row keeps everything its entry had': async (outbox) => {
       const store = outbox.createStore();
       const payload = {
         text: 'zażółć gęślą jaźń 🦆 "quoted" \\ \n',
@@ -26,7 +26,7 @@ export const enqueuing: BehaviourGroup = {
       expect(row.payload).toEqual(payload);
     },
 
-    'a row without options has none': async (outbox) => {
+    'an entry without options becomes a row without options': async (outbox) => {
       const store = outbox.createStore();
       const [id = ''] = await store.enqueue({ topic: 'order.paid', payload: null });
       const row = await stored(store, id);
@@ -46,7 +46,7 @@ export const enqueuing: BehaviourGroup = {
       expect(row.payload).toBeNull();
     },
 
-    'payloads of every JSON type come back as they were': async (outbox) => {
+    'payloads of every JSON type come back unchanged': async (outbox) => {
       const store = outbox.createStore();
       const payloads: unknown[] = [
         '',
@@ -69,7 +69,7 @@ export const enqueuing: BehaviourGroup = {
       );
     },
 
-    'ids are given in the order of the entries': async (outbox) => {
+    'ids are returned in the order of the entries': async (outbox) => {
       const store = outbox.createStore();
       const ids = await store.enqueue([entry({ id: 'b' }), entry(), entry({ id: 'a' })]);
       expect(ids).toHaveLength(3);
@@ -77,19 +77,19 @@ export const enqueuing: BehaviourGroup = {
       expect(ids[1]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     },
 
-    'rows of one call are claimed in the order of the entries': async (outbox) => {
+    'rows enqueued in one call are claimed in the order of the entries': async (outbox) => {
       const store = outbox.createStore();
       const ids = await store.enqueue(Array.from({ length: 120 }, () => entry()));
       expect(idsOf(await store.fetchPending(200))).toEqual(ids);
     },
 
-    'no entries store nothing': async (outbox) => {
+    'an empty list stores nothing': async (outbox) => {
       const store = outbox.createStore();
       expect(await store.enqueue([])).toEqual([]);
       expect(await store.count()).toEqual({ pending: 0, dispatched: 0, dead: 0, total: 0 });
     },
 
-    'an id that is stored already is refused, with every other entry of the call': async (outbox) => {
+    'an id that is already stored rejects the whole call': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entry({ id: 'taken' }));
       await expectError(
@@ -100,13 +100,13 @@ export const enqueuing: BehaviourGroup = {
       expect((await store.count()).total).toBe(1);
     },
 
-    'ids that differ in case only are different rows': async (outbox) => {
+    'ids that differ only in case are different rows': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([entry({ id: 'a' }), entry({ id: 'A' })]);
       expect(new Set(idsOf(await store.fetchPending(10)))).toEqual(new Set(['a', 'A']));
     },
 
-    'the store’s clock stamps a row': async (outbox) => {
+    'a row is stamped by the store’s clock': async (outbox) => {
       const store = outbox.createStore();
       const before = await outbox.now();
       await store.enqueue(entries(1));
@@ -117,13 +117,13 @@ export const enqueuing: BehaviourGroup = {
       expect(Math.abs(availableAt.getTime() - createdAt.getTime())).toBeLessThanOrEqual(1);
     },
 
-    'a thousand entries are stored in one call': async (outbox) => {
+    'a thousand entries can be stored in one call': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1_000));
       expect((await store.count()).pending).toBe(1_000);
     },
 
-    'availableAt may be the first or the last time that is allowed': async (outbox) => {
+    'availableAt accepts the earliest and the latest time allowed': async (outbox) => {
       const store = outbox.createStore();
       const first = new Date('1000-01-01T00:00:00.000Z');
       const last = new Date('9999-12-31T23:59:59.999Z');

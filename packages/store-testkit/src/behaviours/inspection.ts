@@ -4,7 +4,7 @@ import { type BehaviourGroup, claim, entries, entry, expectError, idsOf } from '
 export const inspection: BehaviourGroup = {
   name: 'inspection',
   behaviours: {
-    'counts agree with what was done': async (outbox) => {
+    'counts match the states of the rows': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(6));
       const { token } = await claim(store, 4);
@@ -13,7 +13,7 @@ export const inspection: BehaviourGroup = {
       expect(await store.count()).toEqual({ pending: 3, dispatched: 2, dead: 1, total: 6 });
     },
 
-    'counts can be of the rows that match': async (outbox) => {
+    'counts can be limited by a filter': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([...entries(4), entry({ id: 'other', topic: 'order.refunded', key: 'k' })]);
       await store.markDispatched(['m1']);
@@ -28,7 +28,7 @@ export const inspection: BehaviourGroup = {
       expect(await counts({ exceptCancelled: true })).toMatchObject({ pending: 2, dead: 1, total: 4 });
     },
 
-    'the backlog is what waits, and how long the first has been due': async (outbox) => {
+    'the backlog is the number of pending and due rows, and the age of the oldest': async (outbox) => {
       const store = outbox.createStore();
       expect(await store.backlog()).toEqual({ pending: 0, due: 0, oldestPendingAgeMs: 0 });
       const nowMs = (await outbox.now()).getTime();
@@ -53,7 +53,7 @@ export const inspection: BehaviourGroup = {
       await expectError(store.backlog(0), 'INVALID_ARGUMENT');
     },
 
-    'peeking takes no claim and changes nothing': async (outbox) => {
+    'peeking claims and changes nothing': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2));
       const before = await store.peek({}, 10);
@@ -61,7 +61,7 @@ export const inspection: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m1', 'm2']);
     },
 
-    'a state filters, and the limit holds': async (outbox) => {
+    'rows can be filtered by state, up to a limit': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(5));
       await store.markDispatched(['m1']);
@@ -73,7 +73,7 @@ export const inspection: BehaviourGroup = {
       expect(await store.peek({}, 2)).toHaveLength(2);
     },
 
-    'pending rows are listed by due time, all others with the latest first': async (outbox) => {
+    'pending rows are listed by due time, other rows latest first': async (outbox) => {
       const store = outbox.createStore();
       const nowMs = (await outbox.now()).getTime();
       await store.enqueue([
@@ -113,7 +113,7 @@ export const inspection: BehaviourGroup = {
       expect(idsOf(await store.peek({}, 1, { order: 'oldest' }))).toEqual(['waits']);
     },
 
-    'either end of a state can come first': async (outbox) => {
+    'rows of a state can be listed oldest first or latest first': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(3));
       for (const id of ['m2', 'm3', 'm1']) {
@@ -132,7 +132,7 @@ export const inspection: BehaviourGroup = {
       expect(idsOf(await store.peek(pending, 1, { order: 'oldest' }))).toEqual(['sooner']);
     },
 
-    'topic, key, error text and reason filter, alone and together': async (outbox) => {
+    'rows can be filtered by topic, key, error text and reason, alone or combined': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([
         entry({ id: 'a', topic: 'order.paid', key: 'k1' }),
@@ -161,7 +161,7 @@ export const inspection: BehaviourGroup = {
       expect(await peek({ state: 'pending', reason: 'permanent' })).toEqual([]);
     },
 
-    'times filter: from the first on, up to before the second': async (outbox) => {
+    'rows can be filtered by time, from the first time up to but excluding the second': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entry({ id: 'old' }));
       await store.markDead('old', 'no');

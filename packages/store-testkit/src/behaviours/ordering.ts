@@ -6,13 +6,13 @@ const HOUR_MS = 3_600_000;
 export const ordering: BehaviourGroup = {
   name: 'key order',
   behaviours: {
-    'due rows of a key come together, in the order they were enqueued': async (outbox) => {
+    'due rows of a key are claimed together, in the order they were enqueued': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(3, { key: 'k' }));
       expect((await claim(store)).ids).toEqual(['m1', 'm2', 'm3']);
     },
 
-    'while rows of a key are claimed, no other claim gets a row of it': async (outbox) => {
+    'while rows of a key are claimed, no other claim takes a row of that key': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([...entries(3, { key: 'k' }), entry({ id: 'other', key: 'l' })]);
       const { ids, token } = await claim(store, 1);
@@ -23,7 +23,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m2', 'm3']);
     },
 
-    'a row that is enqueued while its key is claimed waits': async (outbox) => {
+    'a row enqueued while its key is claimed waits': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entry({ id: 'head', key: 'k' }));
       const { token } = await claim(store);
@@ -33,7 +33,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['follower']);
     },
 
-    'a head that backs off holds back its key, and no other': async (outbox) => {
+    'a row that backs off holds back the later rows of its key, and of no other': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([...entries(2, { key: 'k' }), entry({ id: 'other', key: 'l' })]);
       const { token } = await claim(store);
@@ -43,12 +43,12 @@ export const ordering: BehaviourGroup = {
         { id: 'other', kind: 'released' },
       ]);
       expect((await claim(store)).ids).toEqual(['other']);
-      // The head is now due later than its follower, and still comes first.
+      // The first row is now due later than the second, and is still claimed first.
       await outbox.advance(31_000);
       expect((await claim(store)).ids).toEqual(['m1', 'm2']);
     },
 
-    'a head that was released comes back before its followers': async (outbox) => {
+    'a released row is claimed again before the later rows of its key': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2, { key: 'k' }));
       const { token } = await claim(store);
@@ -56,7 +56,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store, 1)).ids).toEqual(['m1']);
     },
 
-    'a head that is scheduled for later holds back its key': async (outbox) => {
+    'a row scheduled for later holds back the later rows of its key': async (outbox) => {
       const store = outbox.createStore();
       const availableAt = new Date((await outbox.now()).getTime() + HOUR_MS);
       await store.enqueue([
@@ -68,7 +68,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['head', 'follower']);
     },
 
-    'a follower that is scheduled for later does not hold back the head': async (outbox) => {
+    'a row scheduled for later does not hold back the earlier rows of its key': async (outbox) => {
       const store = outbox.createStore();
       const availableAt = new Date((await outbox.now()).getTime() + HOUR_MS);
       await store.enqueue([
@@ -79,7 +79,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['head']);
     },
 
-    'a dead head lets its key go on': async (outbox) => {
+    'a dead row lets its key continue': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2, { key: 'k' }));
       const { token } = await claim(store, 1);
@@ -87,14 +87,16 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m2']);
     },
 
-    'a cancelled head lets its key go on': async (outbox) => {
+    'a cancelled row lets its key continue': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2, { key: 'k' }));
       await store.cancel('m1');
       expect((await claim(store)).ids).toEqual(['m2']);
     },
 
-    'a head whose transaction commits late is not claimed beside a younger row in flight': async (outbox) => {
+    'a row whose transaction commits late is not claimed while a later row of its key is in flight': async (
+      outbox,
+    ) => {
       const store = outbox.createStore();
       const late = await outbox.begin();
       await store.enqueueWith(late.handle, entry({ id: 'older', key: 'k' }));
@@ -107,7 +109,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['older', 'younger']);
     },
 
-    'a requeued row goes to the tail of its key': async (outbox) => {
+    'a requeued row goes to the end of its key': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(3, { key: 'k' }));
       await store.markDead('m1', 'poison');
@@ -115,7 +117,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m2', 'm3', 'm1']);
     },
 
-    'a dead row that is requeued while a follower is in flight waits for it': async (outbox) => {
+    'a dead row requeued while a later row of its key is in flight waits for that row': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2, { key: 'k' }));
       await store.markDead('m1', 'poison');
@@ -126,7 +128,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m1']);
     },
 
-    'a pending row that is requeued keeps its place in its key': async (outbox) => {
+    'a requeued row that was still pending keeps its place in its key': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2, { key: 'k' }));
       await store.markFailed('m1', 'x', { delayMs: HOUR_MS });
@@ -134,7 +136,7 @@ export const ordering: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m1', 'm2']);
     },
 
-    'a key keeps its order when batches are small': async (outbox) => {
+    'a key keeps its order across small batches': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(12, { key: 'k' }));
       const seen: string[] = [];
@@ -146,7 +148,7 @@ export const ordering: BehaviourGroup = {
       expect(seen).toEqual(Array.from({ length: 12 }, (_, index) => `m${index + 1}`));
     },
 
-    'keys that differ in case only are different keys': async (outbox) => {
+    'keys that differ only in case are different keys': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([entry({ id: 'lower', key: 'k' }), entry({ id: 'upper', key: 'K' })]);
       expect((await claim(store, 1)).ids).toHaveLength(1);
@@ -169,7 +171,7 @@ export const ordering: BehaviourGroup = {
       expect(seen).toEqual(new Set(['behind', 'unkeyed']));
     },
 
-    'one long key does not keep unkeyed rows waiting': async (outbox) => {
+    'a long key does not keep unkeyed rows waiting': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(Array.from({ length: 400 }, () => entry({ key: 'long' })));
       await store.enqueue(entries(5));

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 export const purging: BehaviourGroup = {
   name: 'purging',
   behaviours: {
-    'dispatched rows older than the window are deleted, younger ones stay': async (outbox) => {
+    'purging deletes dispatched rows older than the window and keeps younger ones': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(3));
       await store.markDispatched(['m1', 'm2']);
@@ -31,7 +31,7 @@ export const purging: BehaviourGroup = {
       expect(idsOf(await store.peek({}, 10))).toEqual(['m2']);
     },
 
-    'pending and dead rows are never deleted, however old': async (outbox) => {
+    'purging dispatched rows never deletes pending or dead rows, however old': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(4));
       await store.markDead('m1', 'no');
@@ -42,7 +42,7 @@ export const purging: BehaviourGroup = {
       expect(await store.count()).toMatchObject({ pending: 3, dead: 1 });
     },
 
-    'dead rows are deleted only where it is asked for, and only past their own age': async (outbox) => {
+    'purging dead rows deletes only dead rows, and only those past their age': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(4));
       await store.markDead('m1', 'no');
@@ -55,7 +55,7 @@ export const purging: BehaviourGroup = {
       expect(await store.count()).toMatchObject({ pending: 1, dispatched: 1, dead: 0 });
     },
 
-    'of one topic, if it is named, and of no other': async (outbox) => {
+    'purging can be limited to one topic': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([
         entry({ id: 'a1', topic: 'a' }),
@@ -72,7 +72,7 @@ export const purging: BehaviourGroup = {
       expect(idsOf(await store.peek({}, 10)).sort()).toEqual(['a2', 'b1']);
     },
 
-    'all but the latest n are deleted, exactly, also where many ended at the same time': async (outbox) => {
+    'keepLatest keeps exactly n rows, even if many ended at the same time': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([...entries(6), entry({ id: 'other', topic: 'other' })]);
       await store.markDispatched(['m1']);
@@ -91,7 +91,7 @@ export const purging: BehaviourGroup = {
       expect(await store.purgeDispatched({ keepLatest: 0 })).toBe(4);
     },
 
-    'of dead rows, too, all but the latest n': async (outbox) => {
+    'keepLatest works for dead rows too': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(4));
       await store.markDispatched(['m1']);
@@ -103,7 +103,7 @@ export const purging: BehaviourGroup = {
       expect(idsOf(await store.peek({}, 10)).sort()).toEqual(['m1', 'm4']);
     },
 
-    'more rows than a page are all deleted': async (outbox) => {
+    'purging is not limited to one page': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(Array.from({ length: 2_500 }, () => ({ topic: 'order.paid', payload: 1 })));
       await store.markDispatched(idsOf(await store.peek({}, 2_500)));

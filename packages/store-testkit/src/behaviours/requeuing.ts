@@ -4,7 +4,7 @@ import { type BehaviourGroup, claim, entries, entry, expectError, idsOf, stored 
 export const requeuing: BehaviourGroup = {
   name: 'requeuing',
   behaviours: {
-    'a dead row starts anew': async (outbox) => {
+    'a requeued dead row starts over': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1, { key: 'k', headers: { a: 'b' }, retry: { maxAttempts: 2 } }));
       await store.markDead('m1', 'no', { reason: 'permanent' });
@@ -23,7 +23,7 @@ export const requeuing: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m1']);
     },
 
-    'a dispatched row is published again': async (outbox) => {
+    'a requeued dispatched row is published again': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1));
       const { token } = await claim(store);
@@ -34,7 +34,7 @@ export const requeuing: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m1']);
     },
 
-    'a row that backs off is due at once': async (outbox) => {
+    'a requeued row that backs off is due at once': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1));
       await store.markFailed('m1', 'x', { delayMs: 3_600_000 });
@@ -42,11 +42,11 @@ export const requeuing: BehaviourGroup = {
       expect((await claim(store)).rows[0]).toMatchObject({ id: 'm1', attempts: 0 });
     },
 
-    'an unknown id is an error': async (outbox) => {
+    'requeuing an unknown id is an error': async (outbox) => {
       await expectError(outbox.createStore().requeue('nobody'), 'ROW_NOT_FOUND', /nobody/);
     },
 
-    'a filter requeues the dead rows that match, and says how many': async (outbox) => {
+    'a filter requeues the dead rows that match, and returns how many': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([
         ...entries(4),
@@ -61,7 +61,7 @@ export const requeuing: BehaviourGroup = {
       expect(await store.requeueWhere({ topic: 'nothing' }, 100)).toBe(0);
     },
 
-    'a filter requeues those that died first and no more than the limit': async (outbox) => {
+    'a filter requeues the rows that died first, up to the limit': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(5));
       for (const id of ['m5', 'm3', 'm1', 'm2', 'm4']) {
@@ -72,7 +72,7 @@ export const requeuing: BehaviourGroup = {
       expect(idsOf(await store.peek({ state: 'dead' }, 10))).toEqual(['m4', 'm2']);
     },
 
-    'rows that a filter requeues together keep the order of their key': async (outbox) => {
+    'rows requeued by a filter keep the order of their key': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(5, { key: 'k' }));
       for (const id of ['m5', 'm3', 'm1', 'm2', 'm4']) {
@@ -83,7 +83,7 @@ export const requeuing: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m1', 'm3', 'm5']);
     },
 
-    'a row can be requeued with another policy; what is left out stays': async (outbox) => {
+    'a row can be requeued with another policy, and keeps what the new one leaves out': async (outbox) => {
       const store = outbox.createStore();
       const backoff = { type: 'fixed', delayMs: 5_000 } as const;
       await store.enqueue([...entries(2, { retry: { maxAttempts: 2, backoff } }), entry({ id: 'plain' })]);
@@ -107,7 +107,7 @@ export const requeuing: BehaviourGroup = {
       });
     },
 
-    'a filter requeues with another policy': async (outbox) => {
+    'a filter can requeue with another policy': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([...entries(2), entry({ id: 'other', retry: { maxAttempts: 9 } })]);
       for (const id of ['m1', 'm2', 'other']) await store.markDead(id, id === 'other' ? 'gone' : '502');
@@ -121,7 +121,7 @@ export const requeuing: BehaviourGroup = {
       expect((await stored(store, 'm1')).retry).toEqual({ maxAttempts: 5, backoff });
     },
 
-    'a policy that makes no sense is refused, and nothing is requeued': async (outbox) => {
+    'an invalid policy is rejected, and nothing is requeued': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1));
       await store.markDead('m1', 'no');
@@ -131,7 +131,7 @@ export const requeuing: BehaviourGroup = {
       expect(await store.count()).toMatchObject({ pending: 0, dead: 1 });
     },
 
-    'a filter leaves cancelled rows alone, unless it asks for them': async (outbox) => {
+    'a filter skips cancelled rows unless it names them': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2));
       await store.cancel('m1');
@@ -141,7 +141,7 @@ export const requeuing: BehaviourGroup = {
       expect(await store.requeueWhere({ reason: 'cancelled' }, 10)).toBe(1);
     },
 
-    'a filter that names a state reaches dispatched rows': async (outbox) => {
+    'a filter that names the state requeues dispatched rows': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2));
       await store.markDispatched(['m1', 'm2']);

@@ -15,7 +15,7 @@ export const retakenClaims: BehaviourGroup = {
       expect(await store.fetchPending(10)).toEqual([]);
     },
 
-    'a retaken row comes without fresh rows beside it': async (outbox) => {
+    'a retaken row is claimed without new rows': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue(entry({ id: 'orphan' }));
       await claim(store);
@@ -36,11 +36,10 @@ export const retakenClaims: BehaviourGroup = {
       expect(await stored(store, 'm1')).toMatchObject({ attempts: 0, retakes: 3 });
     },
 
-    'a settled publish, a release and a requeue forget the retakes': async (outbox) => {
+    'a failed publish and a requeue reset the retakes': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       const endings: Array<(token: string) => Promise<unknown>> = [
         (token) => store.markFailed('m1', 'boom', { claimToken: token }),
-        (token) => store.release(['m1'], token),
         () => store.requeue('m1'),
       ];
       await store.enqueue(entries(1));
@@ -54,7 +53,28 @@ export const retakenClaims: BehaviourGroup = {
       }
     },
 
-    'a retaken row of a key comes alone, and its followers after it': async (outbox) => {
+    // Otherwise a row that kills its process would be forgiven at each stop, and never found.
+    'a release keeps the retakes': async (outbox) => {
+      const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      const endings: Array<(token: string) => Promise<unknown>> = [
+        (token) => store.release(['m1'], token),
+        (token) => store.settle(token, [{ id: 'm1', kind: 'released', delayMs: 0 }]),
+      ];
+      await store.enqueue(entries(1));
+      await claim(store);
+      await outbox.advance(CLAIM_TIMEOUT_MS + 1_000);
+      for (const end of endings) {
+        const { rows, token } = await claim(store);
+        expect(rows[0]).toMatchObject({ attempts: 0, retakes: 1 });
+        await end(token);
+        expect((await stored(store, 'm1')).retakes).toBe(1);
+      }
+      const { token } = await claim(store);
+      await store.markDispatched(['m1'], token);
+      expect((await stored(store, 'm1')).retakes).toBe(0);
+    },
+
+    'a retaken row of a key is claimed alone, before the later rows of the key': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue(entries(3, { key: 'k' }));
       expect((await claim(store)).ids).toEqual(['m1', 'm2', 'm3']);
@@ -67,7 +87,7 @@ export const retakenClaims: BehaviourGroup = {
       }
     },
 
-    'a retaken row of a key comes without rows of other keys beside it': async (outbox) => {
+    'a retaken row of a key is claimed without rows of other keys': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue(entry({ id: 'orphan', key: 'k' }));
       await claim(store);
@@ -77,14 +97,14 @@ export const retakenClaims: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['fresh1', 'fresh2']);
     },
 
-    'an expired claim on a row of a key can’t be extended, even if nobody took that row': async (outbox) => {
+    'an expired claim on a keyed row can’t be extended, even if nobody has taken the row': async (outbox) => {
       const slow = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       const other = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await slow.enqueue(entries(2, { key: 'k' }));
       const { token } = await claim(slow);
       await outbox.advance(CLAIM_TIMEOUT_MS + 1_000);
       expect((await claim(other)).ids).toEqual(['m1']);
-      // Reviving m2 would give the key a second owner beside the one that took m1.
+      // If m2 could be revived, the key would have two owners: this one, and the one that took m1 over.
       expect(await slow.extendClaim(token, ['m1', 'm2'])).toEqual([]);
     },
   },

@@ -12,7 +12,7 @@ async function failAlways(): Promise<void> {
 export const retries: BehaviourGroup = {
   name: 'retries',
   behaviours: {
-    'the policy of an entry is frozen in its row': async (outbox) => {
+    'the retry policy of an entry is stored with its row': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([
         entry({ id: 'both', retry: { maxAttempts: 3, backoff: BACKOFF } }),
@@ -28,7 +28,7 @@ export const retries: BehaviourGroup = {
       expect((await stored(store, 'none')).retry).toEqual({});
     },
 
-    'a named backoff strategy is asked by the dispatcher that knows it': async (outbox) => {
+    'a named backoff strategy is resolved by the dispatcher': async (outbox) => {
       const store = outbox.createStore();
       const backoffStrategies = { slow: (attempts: number) => attempts * 30_000 };
       await store.enqueue([
@@ -48,7 +48,7 @@ export const retries: BehaviourGroup = {
       expect(await dispatcher.dispatchPending()).toMatchObject({ fetched: 1, failed: 1 });
     },
 
-    'a row is due again after each wait of its policy, and dead at its limit': async (outbox) => {
+    'a row is retried after each delay of its policy, and dies at its limit': async (outbox) => {
       const store = outbox.createStore();
       const dispatcher = new OutboxDispatcher(store, failAlways);
       await store.enqueue(entry({ id: 'm1', retry: { maxAttempts: 3, backoff: BACKOFF } }));
@@ -66,7 +66,7 @@ export const retries: BehaviourGroup = {
       });
     },
 
-    'a row without a policy follows the dispatcher’s configuration of the day': async (outbox) => {
+    'a row without a policy follows the current configuration of the dispatcher': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1));
       await new OutboxDispatcher(store, failAlways).dispatchPending();

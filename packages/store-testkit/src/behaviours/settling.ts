@@ -12,7 +12,7 @@ const EVERY_KIND: readonly Outcome[] = [
 export const settling: BehaviourGroup = {
   name: 'settling',
   behaviours: {
-    'one settle ends a batch with every kind of outcome': async (outbox) => {
+    'one settle can record every kind of outcome': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(4));
       const { token } = await claim(store);
@@ -29,7 +29,7 @@ export const settling: BehaviourGroup = {
       expect(await stored(store, 'm4')).toMatchObject({ attempts: 0 });
     },
 
-    'no outcomes change nothing': async (outbox) => {
+    'settling no outcomes changes nothing': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1));
       const { token } = await claim(store);
@@ -49,7 +49,7 @@ export const settling: BehaviourGroup = {
       expect((await claim(store)).rows[0]).toMatchObject({ id: 'm1', attempts: 1, retakes: 0 });
     },
 
-    'a failed row without a delay is due at once, behind those that waited longer': async (outbox) => {
+    'a failed row without a delay is due at once, behind rows that have waited longer': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(3));
       const { token } = await claim(store, 2);
@@ -59,7 +59,7 @@ export const settling: BehaviourGroup = {
       expect((await claim(store)).ids).toEqual(['m2', 'm3', 'm1']);
     },
 
-    'a released row is due at once, or after its delay, with no attempt counted': async (outbox) => {
+    'a released row is due at once or after its delay, and counts no attempt': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2));
       const { token } = await claim(store);
@@ -75,7 +75,7 @@ export const settling: BehaviourGroup = {
       expect(new Set((await claim(store)).ids)).toEqual(new Set(['m1', 'm2']));
     },
 
-    'a row that died untried keeps its attempts': async (outbox) => {
+    'a row that dies without an attempt keeps its attempts': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1));
       const { token } = await claim(store);
@@ -83,7 +83,7 @@ export const settling: BehaviourGroup = {
       expect(await stored(store, 'm1')).toMatchObject({ attempts: 0, deadReason: 'crashed' });
     },
 
-    'a settle by a claim that was retaken changes nothing and says so': async (outbox) => {
+    'a settle under a claim that was taken over changes nothing and reports it': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       const kinds: readonly Outcome[] = EVERY_KIND.map((outcome) => ({ ...outcome, id: 'm1' }));
       await store.enqueue(entries(1));
@@ -95,7 +95,7 @@ export const settling: BehaviourGroup = {
       expect(await store.settle(owner.token, [{ id: 'm1', kind: 'dispatched' }])).toEqual(['m1']);
     },
 
-    'a settle by a claim that was released or requeued changes nothing': async (outbox) => {
+    'a settle under a claim that was released or requeued changes nothing': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2));
       const { token } = await claim(store);
@@ -105,7 +105,7 @@ export const settling: BehaviourGroup = {
       expect((await store.count()).pending).toBe(2);
     },
 
-    'of a batch owned in part, only the owned rows are settled': async (outbox) => {
+    'if only part of a batch is still owned, only that part is settled': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(4));
       const { token } = await claim(store);
@@ -115,7 +115,7 @@ export const settling: BehaviourGroup = {
       expect(await store.count()).toMatchObject({ pending: 1, dispatched: 3 });
     },
 
-    'a claim that expired but that nobody took may still settle': async (outbox) => {
+    'an expired claim that nobody has taken over can still be settled': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue(entries(1));
       const { token } = await claim(store);
@@ -123,7 +123,7 @@ export const settling: BehaviourGroup = {
       expect(await store.markDispatched(['m1'], token)).toEqual(['m1']);
     },
 
-    'a repeated settle gives the same ids and changes nothing': async (outbox) => {
+    'a repeated settle returns the same ids and changes nothing': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2));
       const { token } = await claim(store);
@@ -137,7 +137,7 @@ export const settling: BehaviourGroup = {
       expect([await stored(store, 'm1'), await stored(store, 'm2')]).toEqual(before);
     },
 
-    'a dispatched row can’t be failed or dead, nor a dead one dispatched': async (outbox) => {
+    'a dispatched row can’t fail or die, and a dead row can’t be dispatched': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(2));
       const { token } = await claim(store);
@@ -153,7 +153,7 @@ export const settling: BehaviourGroup = {
       expect(await store.count()).toEqual({ pending: 0, dispatched: 1, dead: 1, total: 2 });
     },
 
-    'an operator’s step needs no token': async (outbox) => {
+    'an operator settles rows without a token': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(4));
       const { token } = await claim(store, 1);
@@ -170,7 +170,7 @@ export const settling: BehaviourGroup = {
       expect(await store.markFailed('m1', 'late', { claimToken: token })).toBe(false);
     },
 
-    'an error text of any kind can be stored': async (outbox) => {
+    'any error text can be stored': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entries(1));
       await store.markFailed('m1', `nul \u0000, half \ud800, quote ' " \\, ${'x'.repeat(20_000)}`);
@@ -188,7 +188,7 @@ export const settling: BehaviourGroup = {
       expect((await stored(store, 'm2')).lastError).toBe('Authorization: Bearer ***');
     },
 
-    'cancelling makes a pending row dead and fences its claim': async (outbox) => {
+    'cancelling a pending row makes it dead and fences its claim': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([...entries(2), entry({ id: 'sent' })]);
       await store.markDispatched(['sent']);
@@ -203,7 +203,7 @@ export const settling: BehaviourGroup = {
       expect(idsOf(await store.fetchPending(10))).toEqual([]);
     },
 
-    'cancelling says whether a live claim may still publish the row': async (outbox) => {
+    'cancelling reports whether a live claim may still publish the row': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue([...entries(3), entry({ id: 'keyed', key: 'k' })]);
       const { token, ids } = await claim(store, 10);

@@ -4,7 +4,7 @@ import { type BehaviourGroup, entries, entry, expectError, idsOf } from '../beha
 export const transactions: BehaviourGroup = {
   name: 'transactions',
   behaviours: {
-    'what was enqueued in a transaction is seen after its commit, not before': async (outbox) => {
+    'entries enqueued in a transaction become visible when it commits': async (outbox) => {
       const store = outbox.createStore();
       const tx = await outbox.begin();
       expect(await store.enqueueWith(tx.handle, entries(2))).toEqual(['m1', 'm2']);
@@ -14,14 +14,14 @@ export const transactions: BehaviourGroup = {
       expect(idsOf(await store.fetchPending(10))).toEqual(['m1', 'm2']);
     },
 
-    'what was enqueued in a transaction that rolled back never existed': async (outbox) => {
+    'entries enqueued in a transaction that rolls back are never stored': async (outbox) => {
       const store = outbox.createStore();
       const tx = await outbox.begin();
       await store.enqueueWith(tx.handle, entries(2));
       await tx.rollback();
       expect(await store.fetchPending(10)).toEqual([]);
       expect((await store.count()).total).toBe(0);
-      // The ids are free again.
+      // The ids can be used again.
       await store.enqueue(entries(2));
     },
 
@@ -37,7 +37,7 @@ export const transactions: BehaviourGroup = {
       expect(idsOf(await store.fetchPending(10))).toEqual(['before', 'after']);
     },
 
-    'two transactions do not see each other, and each decides for itself': async (outbox) => {
+    'two transactions do not see each other’s entries, and end independently': async (outbox) => {
       const store = outbox.createStore();
       const [kept, dropped] = [await outbox.begin(), await outbox.begin()];
       await store.enqueueWith(kept.handle, entry({ id: 'kept' }));
@@ -47,14 +47,14 @@ export const transactions: BehaviourGroup = {
       expect(idsOf(await store.fetchPending(10))).toEqual(['kept']);
     },
 
-    'no handle at all is refused and stores nothing': async (outbox) => {
+    'a missing transaction is rejected and stores nothing': async (outbox) => {
       const store = outbox.createStore();
       await expectError(store.enqueueWith(undefined, entry()), 'INVALID_TRANSACTION');
       await expectError(store.enqueueWith(null, entry()), 'INVALID_TRANSACTION');
       expect((await store.count()).total).toBe(0);
     },
 
-    'a transaction that has ended is refused and stores nothing': async (outbox) => {
+    'an ended transaction is rejected and stores nothing': async (outbox) => {
       const store = outbox.createStore();
       const tx = await outbox.begin();
       await tx.commit();
@@ -62,7 +62,7 @@ export const transactions: BehaviourGroup = {
       expect((await store.count()).total).toBe(0);
     },
 
-    'an id stored already is refused inside a transaction too': async (outbox) => {
+    'an id that is already stored is rejected inside a transaction too': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entry({ id: 'taken' }));
       const tx = await outbox.begin();
@@ -70,7 +70,7 @@ export const transactions: BehaviourGroup = {
       await tx.rollback();
     },
 
-    'the order of enqueuing holds over several calls in a transaction': async (outbox) => {
+    'the order of enqueuing holds across several calls in a transaction': async (outbox) => {
       const store = outbox.createStore();
       const tx = await outbox.begin();
       for (const id of ['c', 'a', 'b']) await store.enqueueWith(tx.handle, entry({ id }));

@@ -2,48 +2,48 @@ import { EnqueuePipeline, type OutboxEntry, type RowFilter } from '@postcommit/c
 import { expect } from 'vitest';
 import { type BehaviourGroup, entry, expectError } from '../behaviour.js';
 
-/** What a JavaScript caller, or one who silenced the compiler, may hand in. */
-function nonsense(fields: Record<string, unknown>): OutboxEntry {
+/** An entry that only a JavaScript caller, or a cast, can pass. */
+function invalid(fields: Record<string, unknown>): OutboxEntry {
   return { ...entry(), ...fields } as OutboxEntry;
 }
 
 const BAD_ENTRIES: ReadonlyArray<[string, OutboxEntry, RegExp]> = [
-  ['INVALID_ENTRY', nonsense({ topic: '' }), /entry 1: topic is empty/],
-  ['INVALID_ENTRY', nonsense({ topic: 'x'.repeat(256) }), /entry 1: topic has 256 characters/],
-  ['INVALID_ENTRY', nonsense({ topic: 'a\u0000b' }), /entry 1: topic contains a NUL/],
-  ['INVALID_ENTRY', nonsense({ payload: undefined }), /entry 1: payload is undefined/],
-  ['INVALID_ENTRY', nonsense({ payload: { a: 'x\u0000y' } }), /entry 1: payload\.a contains a NUL/],
-  ['INVALID_ENTRY', nonsense({ payload: ['\ud800'] }), /entry 1: payload\[0\] contains half a surrogate/],
-  ['INVALID_ENTRY', nonsense({ payload: { n: 1n } }), /entry 1: payload\.n is a bigint/],
-  ['INVALID_ENTRY', nonsense({ id: 'x'.repeat(37) }), /entry 1: id must be 1 to 36/],
-  ['INVALID_ENTRY', nonsense({ key: '' }), /entry 1: key is empty/],
-  ['INVALID_ENTRY', nonsense({ headers: { a: 1 } }), /entry 1: header 'a' must be a string/],
+  ['INVALID_ENTRY', invalid({ topic: '' }), /entry 1: topic is empty/],
+  ['INVALID_ENTRY', invalid({ topic: 'x'.repeat(256) }), /entry 1: topic has 256 characters/],
+  ['INVALID_ENTRY', invalid({ topic: 'a\u0000b' }), /entry 1: topic contains a NUL/],
+  ['INVALID_ENTRY', invalid({ payload: undefined }), /entry 1: payload is undefined/],
+  ['INVALID_ENTRY', invalid({ payload: { a: 'x\u0000y' } }), /entry 1: payload\.a contains a NUL/],
+  ['INVALID_ENTRY', invalid({ payload: ['\ud800'] }), /entry 1: payload\[0\] contains half a surrogate/],
+  ['INVALID_ENTRY', invalid({ payload: { n: 1n } }), /entry 1: payload\.n is a bigint/],
+  ['INVALID_ENTRY', invalid({ id: 'x'.repeat(37) }), /entry 1: id must be 1 to 36/],
+  ['INVALID_ENTRY', invalid({ key: '' }), /entry 1: key is empty/],
+  ['INVALID_ENTRY', invalid({ headers: { a: 1 } }), /entry 1: header 'a' must be a string/],
+  ['INVALID_ENTRY', invalid({ availableAt: new Date('never') }), /entry 1: availableAt must be a valid Date/],
   [
     'INVALID_ENTRY',
-    nonsense({ availableAt: new Date('never') }),
-    /entry 1: availableAt must be a valid Date/,
-  ],
-  [
-    'INVALID_ENTRY',
-    nonsense({ availableAt: new Date('+010000-01-01T00:00:00Z') }),
+    invalid({ availableAt: new Date('+010000-01-01T00:00:00Z') }),
     /entry 1: availableAt must lie between the years 1000 and 9999/,
   ],
-  ['INVALID_RETRY_POLICY', nonsense({ retry: { maxAttempts: 0 } }), /entry 1: maxAttempts/],
-  ['PAYLOAD_TOO_LARGE', nonsense({ payload: 'x'.repeat(1_048_576) }), /entry 1: payload has 1048578 bytes/],
+  ['INVALID_RETRY_POLICY', invalid({ retry: { maxAttempts: 0 } }), /entry 1: maxAttempts/],
+  ['PAYLOAD_TOO_LARGE', invalid({ payload: 'x'.repeat(1_048_576) }), /entry 1: payload has 1048578 bytes/],
 ];
 
-/** The checks live in core; this shows that the store does not go around them. */
+/** The checks are in core. These behaviours show that the store does not bypass them. */
 export const validation: BehaviourGroup = {
   name: 'validation',
   behaviours: {
-    'one bad entry refuses the whole call, names its index and stores nothing': async (outbox) => {
+    'one invalid entry rejects the whole call: the error names its index, and nothing is stored': async (
+      outbox,
+    ) => {
       const store = outbox.createStore();
       for (const [code, bad, message] of BAD_ENTRIES)
         await expectError(store.enqueue([entry(), bad]), code, message);
       expect((await store.count()).total).toBe(0);
     },
 
-    'one bad entry inside a transaction stores nothing and leaves the transaction usable': async (outbox) => {
+    'one invalid entry inside a transaction stores nothing and leaves the transaction usable': async (
+      outbox,
+    ) => {
       const store = outbox.createStore();
       const tx = await outbox.begin();
       for (const [code, bad] of BAD_ENTRIES)
@@ -53,14 +53,14 @@ export const validation: BehaviourGroup = {
       expect((await store.count()).total).toBe(1);
     },
 
-    'the same id twice in one call is refused': async (outbox) => {
+    'the same id twice in one call is rejected': async (outbox) => {
       const store = outbox.createStore();
       const twice = [entry({ id: 'x' }), entry({ id: 'y' }), entry({ id: 'x' })];
       await expectError(store.enqueue(twice), 'DUPLICATE_ID', /entry 2: id 'x'/);
       expect((await store.count()).total).toBe(0);
     },
 
-    'a payload that its schema refuses is not stored': async (outbox) => {
+    'a payload that fails its schema is not stored': async (outbox) => {
       const refuseAll = {
         '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'no' }] }) },
       } as const;
@@ -71,7 +71,7 @@ export const validation: BehaviourGroup = {
       expect((await store.count()).total).toBe(0);
     },
 
-    'a filter or an option that does not exist is refused, and nothing changes': async (outbox) => {
+    'an unknown filter or option is rejected, and nothing changes': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue([entry({ id: 'dead' }), entry({ id: 'sent' }), entry({ id: 'waits' })]);
       await store.markDead('dead', 'no');
@@ -86,11 +86,11 @@ export const validation: BehaviourGroup = {
       await expectError(store.purgeDead(now, topics), 'INVALID_ARGUMENT', unknown);
       const delay = { delay: 5 } as { delayMs?: number };
       await expectError(store.markFailed('waits', 'no', delay), 'INVALID_ARGUMENT', /unknown option 'delay'/);
-      await expectError(store.enqueue(nonsense({ topc: 'x' })), 'INVALID_ENTRY', /unknown option 'topc'/);
+      await expectError(store.enqueue(invalid({ topc: 'x' })), 'INVALID_ENTRY', /unknown option 'topc'/);
       expect(await store.count()).toEqual(before);
     },
 
-    'limits and ages that make no sense are refused': async (outbox) => {
+    'invalid limits and ages are rejected': async (outbox) => {
       const store = outbox.createStore();
       for (const limit of [0, -1, 1.5, Number.NaN]) {
         await expectError(store.fetchPending(limit), 'INVALID_ARGUMENT', /limit/);

@@ -1,5 +1,6 @@
-import { type Clock, OutboxWakeup, type WakeupListener } from '@postcommit/core';
-import { backgroundClock } from '../../background-clock.js';
+import { type Clock, OutboxWakeup } from '@postcommit/core';
+import type { WakeupListener } from '@postcommit/core/internal';
+import { backgroundClock } from '@postcommit/core/internal';
 import type { ClaimSessions } from '../../claim/claim-sessions.js';
 import type { SqlExecutor } from '../../sql-statement.js';
 import { TableName, type TableOptions } from '../../table-name.js';

@@ -1,11 +1,12 @@
-import { backoffDelayMs, type Clock, OutboxError, type WakeupListener } from '@postcommit/core';
+import { type Clock, OutboxError } from '@postcommit/core';
+import { backoffDelayMs, type WakeupListener } from '@postcommit/core/internal';
 import type { ClaimSessions } from '../../claim/claim-sessions.js';
 import type { SqlExecutor } from '../../sql-statement.js';
 import type { TableName } from '../../table-name.js';
 import type { ListenClientLike } from './listen-client-like.js';
 import { ListenerConnection } from './listener-connection.js';
 import { notifyProbe } from './notify.js';
-import { PreparedClaims } from './prepared-claims.js';
+import { prepareClaims } from './prepare-claims.js';
 
 /** From half a second to half a minute; the jitter keeps a hundred workers from reconnecting at once. */
 const RECONNECT = { type: 'exponential', delayMs: 1_000, maxDelayMs: 30_000, jitter: 'equal' } as const;
@@ -31,7 +32,6 @@ export class WakeupSubscription {
   readonly #listener: WakeupListener;
   readonly #ended: Promise<void>;
   #connection: ListenerConnection | undefined;
-  #claims: PreparedClaims | undefined;
   #endPause: (() => void) | undefined;
   #failures = 0;
   #wasProven = false;
@@ -47,7 +47,7 @@ export class WakeupSubscription {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#endPause?.();
-    await this.#claims?.end();
+    await this.#connection?.session.endClaims();
     await this.#connection?.close();
     await this.#ended;
   }
@@ -65,7 +65,6 @@ export class WakeupSubscription {
 
   async #listenUntilLost(): Promise<Failure> {
     const { executor, listenClient, table, clock } = this.#source;
-    let stopClaims: (() => void) | undefined;
     try {
       const connection = new ListenerConnection(listenClient(), table, () => this.#hint(), clock);
       this.#connection = connection;
@@ -73,25 +72,27 @@ export class WakeupSubscription {
       const isProven = await connection.hears((probe) => executor(notifyProbe(table, probe)));
       // What worked before will work again, for example once a failover is over.
       if (!isProven) return { error: cannotListen(), willRetry: this.#wasProven };
-      stopClaims = await this.#offerForClaims(connection);
+      await this.#offerForClaims(connection);
       this.#begin();
       connection.checkRegularly();
-      return { error: await connection.lost, willRetry: true };
+      return { error: await connection.session.lost, willRetry: true };
     } catch (error) {
       return { error, willRetry: true };
     } finally {
-      stopClaims?.();
-      this.#claims = undefined;
-      await this.#connection?.close();
-      this.#connection = undefined;
+      await this.#closeConnection();
     }
   }
 
-  async #offerForClaims(connection: ListenerConnection): Promise<(() => void) | undefined> {
-    const { claimSessions, executor, table, clock } = this.#source;
-    if (!claimSessions) return undefined;
-    this.#claims = await PreparedClaims.on(connection, executor, table, clock);
-    return this.#claims && claimSessions.add(this.#claims);
+  async #offerForClaims({ session }: ListenerConnection): Promise<void> {
+    const { claimSessions, executor, table } = this.#source;
+    if (claimSessions && (await prepareClaims(session, executor, table))) claimSessions.add(session);
+  }
+
+  async #closeConnection(): Promise<void> {
+    if (!this.#connection) return;
+    this.#source.claimSessions?.delete(this.#connection.session);
+    await this.#connection.close();
+    this.#connection = undefined;
   }
 
   #begin(): void {

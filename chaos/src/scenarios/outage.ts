@@ -1,0 +1,49 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Arena } from '../arena.js';
+import { Broker } from '../broker.js';
+import type { Scenario } from '../scenario.js';
+
+const group = 'the publisher';
+const KEYS = ['k0', undefined, 'k1', undefined, 'k2'];
+const AWAY_MS = { short: 3_000, long: 30_000 };
+
+/** Two counted tries would kill a row, and an outage has many more. */
+const SETTINGS = { maxAttempts: 2, concurrency: 4, backoff: { type: 'fixed', delayMs: 20 } } as const;
+
+/** The broker is a process. While it is gone, messages keep coming and a worker is killed. */
+const brokerGoesAway: Scenario = {
+  group,
+  name: 'its broker is killed under load and comes back, and a worker is killed meanwhile',
+  run: async (arena) => {
+    const broker = await Broker.start();
+    try {
+      const behaviour = { kind: 'send', port: broker.port } as const;
+      const start = () => arena.start({ behaviour, settings: SETTINGS });
+      const [victim] = await Promise.all([start(), start()]);
+      await arena.produce(30, KEYS, 'before');
+      await arena.fault('the broker is away', undefined, async () => {
+        const load = arena.produce(60, KEYS, 'meanwhile');
+        await broker.kill();
+        await load;
+        await pause(AWAY_MS[arena.options.form] / 2);
+        await arena.kill(victim);
+        await start();
+        await pause(AWAY_MS[arena.options.form] / 2);
+        arena.expect((await arena.pending()) > 0, 'the broker was not away: nothing is pending');
+        await broker.restart();
+      });
+      await arena.produce(10, KEYS, 'after');
+      await arena.drained();
+      await expectNoAttempts(arena);
+    } finally {
+      await broker.kill();
+    }
+  },
+};
+
+async function expectNoAttempts(arena: Arena): Promise<void> {
+  const counted = await arena.query<{ id: string }>('select id from outbox where attempts > 0');
+  arena.expect(counted.length === 0, `I8: the outage counted attempts on ${counted.length} rows`);
+}
+
+export const outageScenarios: readonly Scenario[] = [brokerGoesAway];

@@ -1,0 +1,4 @@
+// The command line `npx outbox` loads this file.
+import { outbox } from './src/outbox.js';
+
+export default outbox;

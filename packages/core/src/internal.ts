@@ -1,0 +1,64 @@
+// For the packages of this repository; not covered by semver.
+
+// Options
+export type { OptionNames } from './message/known-options.js';
+export { assertKnownOptions } from './message/known-options.js';
+export { assertTimerDelay, assertWholeNumber, isTimerDelay, MAX_TIMER_MS } from './message/option-checks.js';
+export { unknownOption } from './message/unknown-option.js';
+
+// Rows
+export { createUuidv7 } from './enqueue/uuidv7.js';
+export { errorText } from './message/error-text.js';
+export { maskSecrets } from './message/mask-secrets.js';
+export type { OutboxHeaders } from './message/outbox-row.js';
+export { attemptsOf } from './message/outcome.js';
+export type { DelayBackoff } from './message/retry-options.js';
+export type { Random } from './message/retry-policy.js';
+export { backoffDelayMs } from './message/retry-policy.js';
+export type { RowOrder } from './message/row-filter.js';
+export { orderOf, requeueFilter, statesOf } from './message/row-filter.js';
+export { topicMatcher } from './message/topic-pattern.js';
+
+// Arguments of a store
+export {
+  assertFilter,
+  assertLimit,
+  assertOlderThan,
+  assertPurgeFilter,
+  assertRequeueOptions,
+} from './store/outbox-store.js';
+
+// Capabilities of a store
+export type { HeldLock } from './store/job-lock.js';
+export type { DiagnosticLimits } from './store/outbox-diagnostics.js';
+export { OutboxDiagnostics } from './store/outbox-diagnostics.js';
+export type { AdoptionPlan } from './store/outbox-schema.js';
+export type { WakeupListener, WakeupStatus } from './store/outbox-wakeup.js';
+
+// Dispatching
+export type { DispatcherOptions } from './dispatch/dispatch-engine.js';
+export type { DispatchEventName } from './observe/dispatch-events.js';
+export type { PublishLayer, PublishStep } from './observe/interceptors.js';
+export { OutboxDriver } from './store/outbox-driver.js';
+
+// Tokens
+export { nameToken, tokenKey } from './modules/token.js';
+
+// Time
+export { BoundedWaits, backgroundClock, endsWithin, systemClock } from './runtime/timing.js';
+export { DEFAULT_GRACE_MS } from './modules/lifecycle.js';
+export {
+  DEFAULT_CLAIM_TIMEOUT_MS,
+  DEFAULT_PUBLISH_TIMEOUT_MS,
+  longestPublishMs,
+} from './runtime/claim-timing.js';
+export { Lease } from './runtime/timing.js';
+
+// Counters that modules contribute
+export type { OutboxCounter } from './observe/outbox-counters.js';
+
+// Events
+export { TypedEvents } from './runtime/typed-events.js';
+
+// Claims
+export type { ClaimOptions } from './store/outbox-store.js';

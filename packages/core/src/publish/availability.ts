@@ -1,0 +1,110 @@
+import type { OutboxRow } from '../message/outbox-row.js';
+import type { Random } from '../message/retry-policy.js';
+import type { DispatchEvents } from '../observe/dispatch-events.js';
+import type { Clock } from '../runtime/timing.js';
+import { Breaker, type Outage } from './breaker.js';
+import type { OutboxPublisher } from './outbox-publisher.js';
+import { finalPublisher, RoutedPublisher } from './publisher-routes.js';
+
+/** Topics that a claim leaves out, at most. Rows of further ones are claimed and released. */
+const MAX_TOPICS = 500;
+/** Destinations of one publisher that are remembered while they are available. */
+const MAX_IDLE_DESTINATIONS = 1_000;
+
+/** Where a row is to be sent. */
+export interface RowTarget {
+  readonly publisher: OutboxPublisher;
+  readonly breaker: Breaker;
+}
+
+/** Knows which destinations are away. Shared by all batches of a dispatcher or worker. */
+export class Availability {
+  readonly #publisher: OutboxPublisher;
+  readonly #newBreaker: (destination: string) => Breaker;
+  /** Of publishers whose rows stop together. */
+  readonly #breakers = new Map<OutboxPublisher, Breaker>();
+  /** Of publishers that name a destination for each row. */
+  readonly #finerBreakers = new Map<OutboxPublisher, Map<string, Breaker>>();
+  /** Topics whose rows were refused, with the publisher-wide breaker that refused them. */
+  readonly #topics = new Map<string, Breaker>();
+  /** Set if every row has the same destination. */
+  readonly #only: RowTarget | undefined;
+
+  constructor(publisher: OutboxPublisher, events: DispatchEvents, clock: Clock, random: Random) {
+    this.#publisher = publisher;
+    this.#newBreaker = (destination) => new Breaker(destination, events, clock, random);
+    if (publisher instanceof RoutedPublisher || publisher.destinationOf) return;
+    this.#only = { publisher, breaker: this.#breakerOf(publisher, 'publisher') };
+  }
+
+  /** A route or `destinationOf` that throws is left to `publish`, where it throws again and fails only this row. */
+  targetOf(row: OutboxRow): RowTarget {
+    if (this.#only) return this.#only;
+    try {
+      const { publisher, name } = finalPublisher(this.#publisher, row);
+      const destination = publisher.destinationOf?.(row);
+      const breaker =
+        destination === undefined ? this.#breakerOf(publisher, name) : this.#finerOf(publisher, destination);
+      return { publisher, breaker };
+    } catch {
+      return { publisher: this.#publisher, breaker: this.#breakerOf(this.#publisher, 'publisher') };
+    }
+  }
+
+  /** The breaker has refused a row of this topic: until its next try, claims leave the topic out. */
+  refused({ topic }: OutboxRow, { publisher, breaker }: RowTarget): void {
+    if (publisher.destinationOf || this.#only || this.#topics.size >= MAX_TOPICS) return;
+    this.#topics.set(topic, breaker);
+  }
+
+  /** How long no row at all can be sent. */
+  get waitMs(): number {
+    return this.#only?.breaker.waitMs ?? 0;
+  }
+
+  /** How many of these rows make sense to claim: a destination that may be back is tried with one. */
+  limit(limit: number): number {
+    return this.#only?.breaker.isTrying ? Math.min(limit, 1) : limit;
+  }
+
+  /** The topics that a claim now should leave out. */
+  topicsAway(): string[] {
+    if (this.#topics.size === 0) return [];
+    for (const [topic, breaker] of this.#topics) if (breaker.waitMs === 0) this.#topics.delete(topic);
+    return [...this.#topics.keys()];
+  }
+
+  /** The destinations that are away. */
+  outages(): Outage[] {
+    const finer = [...this.#finerBreakers.values()].flatMap((breakers) => [...breakers.values()]);
+    return [...this.#breakers.values(), ...finer].flatMap(({ outage }) => outage ?? []);
+  }
+
+  #breakerOf(publisher: OutboxPublisher, name: string): Breaker {
+    const known = this.#breakers.get(publisher);
+    if (known) return known;
+    const breaker = this.#newBreaker(name);
+    this.#breakers.set(publisher, breaker);
+    return breaker;
+  }
+
+  #finerOf(publisher: OutboxPublisher, destination: string): Breaker {
+    const breakers = this.#finerBreakers.get(publisher) ?? new Map<string, Breaker>();
+    this.#finerBreakers.set(publisher, breakers);
+    const breaker = breakers.get(destination) ?? this.#newBreaker(destination);
+    // The one used last stands last.
+    breakers.delete(destination);
+    breakers.set(destination, breaker);
+    if (breakers.size > MAX_IDLE_DESTINATIONS) forgetIdle(breakers);
+    return breaker;
+  }
+}
+
+/** Forgets the available destination that was used longest ago. */
+function forgetIdle(breakers: Map<string, Breaker>): void {
+  for (const [destination, { outage }] of breakers) {
+    if (outage) continue;
+    breakers.delete(destination);
+    return;
+  }
+}

@@ -1,0 +1,193 @@
+import type { Clock } from '@postcommit/core';
+import type { Claim, DuePlace } from '../dialect.js';
+import { isRetaken, lastPlace, placeBefore } from '../row-mapping.js';
+import type { SqlRecord } from '../sql-statement.js';
+import type { ClaimAnswer, ClaimRunner } from './claim-runner.js';
+import { isComplete, restOf } from './claim-runner.js';
+import { ExceptSearch } from './except-search.js';
+import { FRONT_SEARCH_INTERVAL_MS, LATE_COMMIT_MS } from './front-search.js';
+import { KeyedSearch } from './keyed-search.js';
+
+/** A search from the front is slow if it takes at least this long, and this many times as long as the fastest so far. */
+export const MIN_SLOW_SEARCH_MS = 2;
+export const SLOW_SEARCH_FACTOR = 3;
+/** This many slow searches in a row are not a coincidence. */
+export const SLOW_SEARCHES_IN_A_ROW = 10;
+
+/**
+ * Rows with a key that are due, as the last claim of rows without one saw them: none, and then no keyed claim ever runs;
+ * some, alone or beside a few without a key; or some beside so many without a key that those fill the batches.
+ */
+type KeyedDemand = 'none' | 'alone' | 'shared';
+
+type ClaimCalls = Pick<ClaimRunner, 'claimUnkeyed' | 'claimUnkeyedExcept' | 'claimKeyed'>;
+
+/** What the store asks for. */
+export interface ClaimRequest extends Pick<Claim, 'token' | 'limit' | 'timeoutMs'> {
+  readonly exceptTopics?: readonly string[] | undefined;
+}
+
+/**
+ * Decides what each batch consists of. Rows with and without a key take turns at being claimed first, and the others fill
+ * up the batch. A retaken row is claimed alone.
+ */
+export class ClaimScheduler {
+  readonly #runner: ClaimCalls;
+  readonly #clock: Clock;
+  readonly #unkeyed: UnkeyedSearch;
+  readonly #keyed: KeyedSearch;
+  /** Only while topics are left out. */
+  #except: ExceptSearch | undefined;
+  #keyedDemand: KeyedDemand = 'none';
+  /** Until rows with a key come first again. */
+  #turnsLeft = 0;
+
+  constructor(runner: ClaimCalls, clock: Clock) {
+    this.#runner = runner;
+    this.#clock = clock;
+    this.#unkeyed = new UnkeyedSearch(runner, clock);
+    this.#keyed = new KeyedSearch(runner, clock);
+  }
+
+  claim(request: ClaimRequest): Promise<SqlRecord[]> {
+    const { exceptTopics = [], ...rest } = request;
+    const topics = [...new Set(exceptTopics)].sort();
+    if (!areEqual(topics, this.#except?.topics ?? [])) this.#leaveOut(topics);
+    const claim: Claim = { ...rest, mayRetake: true, ...(topics.length > 0 && { exceptTopics: topics }) };
+    return this.#nextTurn() === 'keyed' ? this.#claimKeyedFirst(claim) : this.#claimUnkeyedFirst(claim);
+  }
+
+  /** What was left out may be claimable now, wherever the searches have been: forget their places. */
+  #leaveOut(topics: readonly string[]): void {
+    this.#except = topics.length === 0 ? undefined : new ExceptSearch(topics, this.#runner, this.#clock);
+    this.#keyed.forget();
+  }
+
+  /** Rows with a key come first every other time; less often while they share the batches and few keys are free. */
+  #nextTurn(): 'keyed' | 'unkeyed' {
+    if (this.#keyedDemand === 'none') return 'unkeyed';
+    if (this.#turnsLeft > 0) {
+      this.#turnsLeft -= 1;
+      return 'unkeyed';
+    }
+    this.#turnsLeft = this.#keyed.turnsBetween;
+    return 'keyed';
+  }
+
+  async #claimKeyedFirst(claim: Claim): Promise<SqlRecord[]> {
+    const keyed = await this.#claimKeyed(claim);
+    if (isComplete(keyed, claim)) return keyed;
+    return [...keyed, ...(await this.#claimUnkeyed(restOf(claim, keyed)))];
+  }
+
+  async #claimUnkeyedFirst(claim: Claim): Promise<SqlRecord[]> {
+    const unkeyed = await this.#claimUnkeyed(claim);
+    if (isComplete(unkeyed, claim) || this.#keyedDemand === 'none') return unkeyed;
+    return [...unkeyed, ...(await this.#claimKeyed(restOf(claim, unkeyed)))];
+  }
+
+  async #claimUnkeyed(claim: Claim): Promise<SqlRecord[]> {
+    const { rows, keyedDue } = await (this.#except ?? this.#unkeyed).claim(claim);
+    const isFull = rows.length === claim.limit;
+    if (keyedDue) this.#keyedDemand = isFull ? 'shared' : 'alone';
+    else this.#keyedDemand = 'none';
+    return rows;
+  }
+
+  #claimKeyed(claim: Claim): Promise<SqlRecord[]> {
+    return this.#keyedDemand === 'shared' ? this.#keyed.claimShare(claim) : this.#keyed.claimBatch(claim);
+  }
+}
+
+function areEqual(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((each, place) => each === others[place]);
+}
+
+/** Where a batch ended. */
+interface BatchEnd {
+  readonly place: DuePlace;
+  /** The whole batch came from one search, so there may be more rows behind it. */
+  readonly wasFull: boolean;
+}
+
+const NOTHING: ClaimAnswer = { rows: [], keyedDue: false };
+
+/**
+ * Decides where to search for rows without a key. A search from the front skips all rows in flight, and the index
+ * entries of dispatched rows that vacuum can't remove while a transaction is open elsewhere. These pile up. So after a
+ * full batch, the next search starts where that batch ended. Once searches from the front have become slow, every
+ * search starts shortly before the end of the last batch, full or not.
+ *
+ * Rows before that place (committed late, or with an expired claim) are found from the front: in the same claim if it
+ * is not full yet and the front is fast, and once a second in any case.
+ */
+export class UnkeyedSearch {
+  readonly #runner: Pick<ClaimRunner, 'claimUnkeyed'>;
+  readonly #clock: Clock;
+  #end: BatchEnd | undefined;
+  #frontAtMs = Number.NEGATIVE_INFINITY;
+  #fastestMs = Number.POSITIVE_INFINITY;
+  #slowInARow = 0;
+
+  constructor(runner: Pick<ClaimRunner, 'claimUnkeyed'>, clock: Clock) {
+    this.#runner = runner;
+    this.#clock = clock;
+  }
+
+  async claim(claim: Claim): Promise<ClaimAnswer> {
+    const isFrontDue = this.#clock.monotonicMs() - this.#frontAtMs >= FRONT_SEARCH_INTERVAL_MS;
+    const last = this.#end;
+    // Cleared first, so that a claim that fails leaves no place behind.
+    this.#end = undefined;
+    const from = isFrontDue ? undefined : last;
+    const behind = from?.wasFull ? await this.#searchBehind(claim, from.place) : NOTHING;
+    if (behind.rows.length === claim.limit) {
+      this.#end = endOf(behind.rows, true);
+      return behind;
+    }
+    const rest = await this.#searchForRest(restOf(claim, behind.rows), from?.place);
+    const rows = [...behind.rows, ...rest.rows];
+    // After a retaken row, search from the front next: its owner may have left more.
+    if (!isRetaken(rows)) this.#end = endOf(rows, rest.rows.length === claim.limit) ?? notFull(last);
+    return { ...rest, rows };
+  }
+
+  #searchBehind(claim: Claim, place: DuePlace): Promise<ClaimAnswer> {
+    return this.#runner.claimUnkeyed({ ...claim, mayRetake: false, after: place, isBacklog: true });
+  }
+
+  #searchForRest(claim: Claim, place: DuePlace | undefined): Promise<ClaimAnswer> {
+    const isSlow = this.#slowInARow >= SLOW_SEARCHES_IN_A_ROW;
+    return isSlow && place ? this.#searchNear(claim, place) : this.#searchFront(claim);
+  }
+
+  /** Expired claims are only looked for from the front. */
+  #searchNear(claim: Claim, place: DuePlace): Promise<ClaimAnswer> {
+    const after = placeBefore(place, LATE_COMMIT_MS);
+    return this.#runner.claimUnkeyed({ ...claim, mayRetake: false, after, isBacklog: false });
+  }
+
+  async #searchFront(claim: Claim): Promise<ClaimAnswer> {
+    const startedAtMs = this.#clock.monotonicMs();
+    this.#frontAtMs = startedAtMs;
+    const answer = await this.#runner.claimUnkeyed({ ...claim, after: undefined, isBacklog: false });
+    // Full batches are not measured: the time may be spent on their rows.
+    if (answer.rows.length < claim.limit) this.#measureFront(this.#clock.monotonicMs() - startedAtMs);
+    return answer;
+  }
+
+  #measureFront(tookMs: number): void {
+    this.#fastestMs = Math.min(this.#fastestMs, tookMs);
+    const isSlow = tookMs >= Math.max(MIN_SLOW_SEARCH_MS, SLOW_SEARCH_FACTOR * this.#fastestMs);
+    this.#slowInARow = isSlow ? this.#slowInARow + 1 : 0;
+  }
+}
+
+function endOf(rows: readonly SqlRecord[], wasFull: boolean): BatchEnd | undefined {
+  const place = rows.length === 0 ? undefined : lastPlace(rows);
+  return place && { place, wasFull };
+}
+
+function notFull(end: BatchEnd | undefined): BatchEnd | undefined {
+  return end && { ...end, wasFull: false };
+}

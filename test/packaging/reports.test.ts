@@ -1,0 +1,41 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { apiReportPath, apiReports } from './reports/api-report.js';
+import { type SizeReport, sizeReport, sizeReportPath } from './reports/size-report.js';
+
+/** More names than this, and nobody can learn them: what only siblings need goes to `@postcommit/core/internal`. */
+const MOST_NAMES = 220;
+/** How far a size may be from the one that was checked in. */
+const TOLERANCE = 0.05;
+
+const REWRITE =
+  'If the change is meant, run `node scripts/run.mjs pnpm build && node scripts/run.mjs pnpm reports`, and commit what it writes.';
+const patience = { timeout: 120_000 };
+
+it('the public names and their declarations are those that were checked in', patience, () => {
+  const reports = apiReports();
+  const checkedIn = reports.map(({ folder }) =>
+    existsSync(apiReportPath(folder)) ? readFileSync(apiReportPath(folder), 'utf8') : '',
+  );
+  expect(
+    reports.map(({ text }) => text).join('\n'),
+    `packages/*/api.txt differ from the source. ${REWRITE}`,
+  ).toBe(checkedIn.join('\n'));
+  const total = reports.reduce((sum, { names }) => sum + names, 0);
+  expect(total, 'the public names of all packages').toBeLessThanOrEqual(MOST_NAMES);
+});
+
+it(`the sizes are within ${TOLERANCE * 100} % of those that were checked in`, patience, async () => {
+  const checkedIn = JSON.parse(readFileSync(sizeReportPath, 'utf8')) as SizeReport;
+  const found = await sizeReport();
+  expect(Object.keys(found), REWRITE).toEqual(Object.keys(checkedIn));
+  const grown = Object.entries(found).filter(([name, { minified, gzipped }]) => {
+    const known = checkedIn[name];
+    return !known || isFar(minified, known.minified) || isFar(gzipped, known.gzipped);
+  });
+  expect(Object.fromEntries(grown), `sizes in bytes that differ. ${REWRITE}`).toEqual({});
+});
+
+function isFar(found: number, known: number): boolean {
+  return Math.abs(found - known) > known * TOLERANCE;
+}
