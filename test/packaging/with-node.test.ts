@@ -18,6 +18,13 @@ printf '#!/bin/sh\\necho "$0"\\n' > "$3/node_modules/\${last%@*}/bin/node"
 chmod +x "$3/node_modules/\${last%@*}/bin/node"
 `;
 
+/** One process: a shell and its child could get the signal between fork and exec, where it is lost. */
+const WAIT_FOR_TERM = `
+  process.once('SIGTERM', () => { console.log('caught'); clearInterval(open); });
+  const open = setInterval(() => {}, 1000);
+  console.log('ready');
+`;
+
 interface Ended {
   readonly code: number | string | null;
   readonly stdout: string;
@@ -31,7 +38,7 @@ interface Started {
   kill(signal: NodeJS.Signals): boolean;
 }
 
-function start(script: string, args: readonly string[], env: Readonly<Record<string, string>>): Started {
+function start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Started {
   const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -78,7 +85,7 @@ describe('scripts/with-node.mjs', () => {
     const { stdout, code } = await start(
       join(checkout, 'scripts/with-node.mjs'),
       ['24', 'node', '-p', 'process.version'],
-      {},
+      process.env,
     ).ended;
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^v24\.\d+\.\d+\n$/) });
   });
@@ -97,15 +104,10 @@ describe('scripts/with-node.mjs', () => {
   it('passes on the exit code of the command, and an interrupt to it', async () => {
     const { withNode } = await freshCheckout();
     expect(await withNode(['22', 'sh', '-c', 'exit 7']).ended).toMatchObject({ code: 7 });
-    const sleeping = withNode([
-      '22',
-      'sh',
-      '-c',
-      'trap "echo caught; exit" TERM; sleep 60 & echo ready; wait',
-    ]);
-    await sleeping.speaks;
-    sleeping.kill('SIGTERM');
-    expect(await sleeping.ended).toMatchObject({ code: 'SIGTERM', stdout: 'ready\ncaught\n' });
+    const waiting = withNode(['22', process.execPath, '-e', WAIT_FOR_TERM]);
+    await waiting.speaks;
+    waiting.kill('SIGTERM');
+    expect(await waiting.ended).toMatchObject({ code: 'SIGTERM', stdout: 'ready\ncaught\n' });
   });
 
   it.each([
