@@ -35,6 +35,17 @@ export { OutboxDiagnostics } from './store/outbox-diagnostics.js';
 export type { AdoptionPlan } from './store/outbox-schema.js';
 export type { WakeupListener, WakeupStatus } from './store/outbox-wakeup.js';
 
+export type { PausedTopic } from './store/outbox-pauses.js';
+export { OutboxPauses } from './store/outbox-pauses.js';
+export type {
+  WorkerIdentity,
+  WorkerOutage,
+  WorkerRecord,
+  WorkerReport,
+  WorkerSighting,
+} from './store/outbox-workers.js';
+export { OutboxWorkers, tokenPrefix, workerOf, workerToken } from './store/outbox-workers.js';
+
 // Dispatching
 export type { DispatcherOptions } from './dispatch/dispatch-engine.js';
 export type { DispatchEventName } from './observe/dispatch-events.js';

@@ -96,10 +96,10 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     }
   }
 
-  async fetchPending(limit: number, { exceptTopics }: ClaimOptions = {}): Promise<OutboxRow[]> {
+  async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
+    const { exceptTopics, token = this.#newToken() } = options;
     const nowMs = this.#table.now();
-    const token = this.#newToken();
     const rows = claimable(this.#table.rows(), nowMs, limit, exceptTopics);
     for (const row of rows) {
       if (row.claimToken !== undefined) row.retakes += 1;

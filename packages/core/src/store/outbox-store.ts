@@ -55,6 +55,8 @@ export interface RequeueOptions {
 export interface ClaimOptions {
   /** Topics whose destination is away or that are paused. @default none */
   readonly exceptTopics?: readonly string[];
+  /** The token of this claim, never used before; at most 36 characters. @default a random one */
+  readonly token?: string;
 }
 
 /**

@@ -69,9 +69,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     }
   }
 
-  async fetchPending(limit: number, { exceptTopics }: ClaimOptions = {}): Promise<OutboxRow[]> {
+  async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
-    const token = this.#newToken();
+    const { exceptTopics, token = this.#newToken() } = options;
     try {
       const timeoutMs = this.claimTimeoutMs;
       const claimed = await this.#claims.claim({ token, limit, timeoutMs, exceptTopics });
