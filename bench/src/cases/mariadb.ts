@@ -18,7 +18,7 @@ export function mariadbCase(setting: Setting): Case {
     id: 'mariadb',
     title: `MariaDB: draining ${count(rows)} rows, and a business transaction with one message`,
     about:
-      'On the MariaDB that listens on this machine, with its own settings. One batch after another, in the process of the benchmark; the clock runs until nothing is left. The transactions come one after another, with and without the message in turns.',
+      'On the MariaDB of this machine, with its own settings. One batch after another, in the process of the benchmark; the clock runs until nothing is left. The transactions come one after another, with and without the message in turns.',
     columns: [
       { name: DRAIN, unit: 'rows/s' },
       { name: ENQUEUE, unit: 'transactions/s' },

@@ -50,7 +50,7 @@ function aheadList({ cases, subjects }: Results): string {
     subjects.filter(({ isOurs, isLimit }) => !isOurs && !isLimit).map(({ name }) => name),
   );
   const found = cases.flatMap((one) => aheadIn(one, ours, others));
-  const title = '## Where others are ahead of the best of ours';
+  const title = '## Where others are ahead';
   return found.length === 0 ? `${title}\n\nNowhere in this run.` : `${title}\n\n${found.join('\n')}`;
 }
 

@@ -56,7 +56,7 @@ const halfOpen: Scenario = {
 /** A claim that it waits for is given up, and the next ones take the pool: nobody has to thaw it. */
 const listenerHalfOpen: Scenario = {
   group,
-  name: 'a half-open connection that listens, beside a pool that works',
+  name: 'a half-open listener connection beside a working pool',
   longOnly: true,
   rules: { duplicates: 'none' },
   run: async (arena) => {
