@@ -34,7 +34,7 @@ export class ClaimedBatch {
   readonly #timeouts: PublishTimeouts;
   readonly #publishing: BatchPublishing;
   #hasRun = false;
-  #mayRetrySettle = false;
+  #retrySettleForMs = 0;
 
   constructor(context: BatchContext, token: string, rows: readonly OutboxRow[], sentAtMs: number) {
     const { store, clock, slots, publishTimeoutMs } = context;
@@ -50,12 +50,12 @@ export class ClaimedBatch {
   }
 
   /**
-   * Publishes every row and records the outcomes. With `keepTrying`, a failed settle is retried until the claim
-   * expires, so that published rows are not published again.
+   * Publishes every row and records the outcomes. A failed settle is retried for `retrySettleForMs`, at most until the
+   * claim expires, so that published rows are not published again.
    */
-  async run({ keepTrying = false } = {}): Promise<DispatchSummary> {
+  async run({ retrySettleForMs = Number.POSITIVE_INFINITY } = {}): Promise<DispatchSummary> {
     this.#hasRun = true;
-    this.#mayRetrySettle = keepTrying;
+    this.#retrySettleForMs = retrySettleForMs;
     let summary: DispatchSummary;
     try {
       await this.#publishing.run();
@@ -101,7 +101,7 @@ export class ClaimedBatch {
 
   /** Stops retrying a failed settle. */
   giveUpSettling(): void {
-    this.#mayRetrySettle = false;
+    this.#retrySettleForMs = 0;
     this.#lease.end();
   }
 
@@ -117,7 +117,10 @@ export class ClaimedBatch {
     this.#timeouts.stop();
     // Let the claim expire from here on: a settle that the store never answers must not hold rows forever.
     this.#lease.stopExtending();
-    const retryForMs = (): number => (this.#mayRetrySettle ? this.#lease.remainingMs : 0);
+    const { clock } = this.#target;
+    const startedAtMs = clock.monotonicMs();
+    const retryForMs = (): number =>
+      Math.min(this.#lease.remainingMs, this.#retrySettleForMs - (clock.monotonicMs() - startedAtMs));
     try {
       const isOurs = stillOurs(ended, await settleBatch(this.#target, ended, retryForMs));
       for (const flight of ended) flight.phase = 'settled';

@@ -5,6 +5,8 @@ import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publish
 import { assertLimit, type OutboxStore } from '../store/outbox-store.js';
 import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
 
+/** How long a failed settle is retried. Long enough for a database to restart; a call must end sometime. */
+const RETRY_SETTLE_FOR_MS = 10_000;
 const NOTHING: DispatchSummary = { fetched: 0, dispatched: 0, failed: 0, dead: 0, fenced: 0 };
 
 /**
@@ -31,7 +33,9 @@ export class OutboxDispatcher {
   }
 
   /**
-   * Publishes one batch of at most `limit` rows. A row that fails does not stop the others.
+   * Publishes one batch of at most `limit` rows. A row that fails does not stop the others. Recording the outcomes is
+   * retried for ten seconds; if it still fails, the call rejects, and published rows are published again once the claim
+   * expires.
    *
    * @throws `INVALID_ARGUMENT` for an invalid limit, `PUBLISHER_STUCK` when every publish slot is held by a publish
    * that timed out and is still running.
@@ -40,7 +44,7 @@ export class OutboxDispatcher {
     assertLimit(limit);
     return this.#engine.dispatch(limit, async (size) => {
       const batch = await this.#engine.claim(size);
-      return batch ? batch.run() : NOTHING;
+      return batch ? batch.run({ retrySettleForMs: RETRY_SETTLE_FOR_MS }) : NOTHING;
     });
   }
 }

@@ -230,7 +230,7 @@ export class WorkerRun {
     try {
       await Promise.all(others);
       await this.#options.engine.dispatch(limit, () => {
-        running = batch.run({ keepTrying: true });
+        running = batch.run();
         return running;
       });
     } catch (error) {
