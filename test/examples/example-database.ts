@@ -1,5 +1,7 @@
 import { createMysqlTestDatabase } from '@internal/test-database/mysql-test-database';
+import type { PostgresServer } from '@internal/test-database/postgres';
 import { createTestDatabase } from '@internal/test-database/test-database';
+import { createDatabase, databaseUrl } from '../../internal/test-database/src/database-server.js';
 import { createConnection } from '../../internal/test-database/src/mysql.js';
 import pg from '../../internal/test-database/src/pg.js';
 
@@ -8,14 +10,30 @@ export interface ExampleDatabase {
   readonly url: string;
   /** Pending rows that a process holds. */
   claims(): Promise<number>;
-  /** Ends all connections but this one, as a restart does. */
-  disconnectAll(): Promise<void>;
   drop(): Promise<void>;
+}
+
+/** A database that can't be restarted, since others use its server. */
+export interface CutDatabase extends ExampleDatabase {
+  /** Ends all connections but this one. */
+  disconnectAll(): Promise<void>;
 }
 
 export async function openPostgres(): Promise<ExampleDatabase> {
   const { url, drop } = await createTestDatabase();
+  return postgresAt(url, drop);
+}
+
+/** A database of its own on a server that the test restarts. */
+export async function openPostgresOn(server: PostgresServer, name: string): Promise<ExampleDatabase> {
+  await createDatabase(server.url, name);
+  return postgresAt(databaseUrl(server.url, name), async () => {});
+}
+
+function postgresAt(url: string, drop: () => Promise<void>): ExampleDatabase {
   const pool = new pg.Pool({ connectionString: url, max: 1 });
+  // A restart cuts it; the next query opens another connection.
+  pool.on('error', () => {});
   return {
     url,
     claims: async () => {
@@ -24,11 +42,6 @@ export async function openPostgres(): Promise<ExampleDatabase> {
         where claim_token is not null and claimed_until > now() and dispatched_at is null and dead_at is null`);
       return rows[0]?.claims;
     },
-    disconnectAll: async () => {
-      await pool.query(`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()`);
-    },
     drop: async () => {
       await pool.end();
       await drop();
@@ -36,7 +49,7 @@ export async function openPostgres(): Promise<ExampleDatabase> {
   };
 }
 
-export async function openMysql(): Promise<ExampleDatabase> {
+export async function openMysql(): Promise<CutDatabase> {
   const { url, drop } = await createMysqlTestDatabase();
   const connection = await createConnection(url);
   return {

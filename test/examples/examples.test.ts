@@ -1,12 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { startPostgres } from '@internal/test-database/postgres';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type ExampleDatabase, openMysql, openPostgres } from './example-database.js';
+import { type ExampleDatabase, openMysql, openPostgres, openPostgresOn } from './example-database.js';
 import { type ExampleReadme, exampleNames, importsOf, readExampleReadme } from './example-readme.js';
 import { HeldPublish, PRELOAD } from './held-publish.js';
 import { PastedExamples } from './pasted-examples.js';
 import { RunningExample } from './running-example.js';
+import { SharedRestart } from './shared-restart.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
@@ -31,17 +33,6 @@ const INTERRUPTED: Readonly<Record<string, number>> = {
 const WITHOUT_DATABASE: Readonly<Record<string, string>> = {
   'orders-sqlite': 'each run has a file of its own, which nobody opens again',
   'testing-handlers': 'its store is in memory, and vitest runs it',
-};
-
-/** Examples whose own work fails, as it should, when their connections are cut: they are run without that. */
-const FAILS_WHEN_CUT: Readonly<Record<string, string>> = {
-  nestjs: 'it places an order while another is announced: that request fails with its transaction',
-  cli: 'a command reports the lost connection and exits with 1: whoever ran it runs it again',
-};
-
-/** Examples that may leave a claim when their connections are cut. */
-const LEAVES_CLAIMS_WHEN_CUT: Readonly<Record<string, string>> = {
-  cron: 'a job does not repeat a settle that was cut, as the worker does: its row is published again once the claim expires',
 };
 
 /** npm may have to fetch everything, on a busy machine. */
@@ -83,30 +74,37 @@ async function runHeld(
   }
 }
 
-describe.concurrent('pasted into an empty folder, with what its README installs', () => {
-  const withDatabase = readmes.filter(({ name }) => !Object.hasOwn(WITHOUT_DATABASE, name));
+const onPostgres = readmes.filter(
+  ({ name, databaseVariable }) => databaseVariable !== 'MYSQL_URL' && !Object.hasOwn(WITHOUT_DATABASE, name),
+);
+const onMysql = readmes.filter(({ databaseVariable }) => databaseVariable === 'MYSQL_URL');
 
-  it.for(withDatabase)(
+async function interrupt(readme: ExampleReadme, folder: string, database: ExampleDatabase): Promise<void> {
+  const { code, output } = await runHeld(readme, folder, database, (program) => program.terminate());
+  expect(code, output).toBe(INTERRUPTED[readme.name] ?? 0);
+  expect(await database.claims(), 'claims after SIGTERM').toBe(0);
+}
+
+describe.concurrent('pasted into an empty folder, with what its README installs', () => {
+  it.for(onPostgres)('$name leaves no claim behind at SIGTERM', patience, async (readme) => {
+    const database = await openPostgres();
+    const folder = await pasted.paste(readme);
+    await RunningExample.prepare(readme, folder);
+    await interrupt(readme, folder, database);
+    await database.drop();
+  });
+
+  it.for(onMysql)(
     '$name leaves no claim behind at SIGTERM, and then runs although its connections are cut',
     patience,
     async (readme, { skip }) => {
-      const isMysql = readme.databaseVariable === 'MYSQL_URL';
-      skip(isMysql && inject('mysqlUrl') === undefined, 'no MariaDB or MySQL to run on: set MYSQL_URL');
-      const database = await (isMysql ? openMysql() : openPostgres());
+      skip(inject('mysqlUrl') === undefined, 'no MariaDB or MySQL to run on: set MYSQL_URL');
+      const database = await openMysql();
       const folder = await pasted.paste(readme);
-      await RunningExample.prepare(readme, folder);
-
-      const interrupted = await runHeld(readme, folder, database, (program) => program.terminate());
-      expect(interrupted.code, interrupted.output).toBe(INTERRUPTED[readme.name] ?? 0);
-      expect(await database.claims(), 'claims after SIGTERM').toBe(0);
-
-      const isCut = !Object.hasOwn(FAILS_WHEN_CUT, readme.name);
-      const { code, output } = await runHeld(readme, folder, database, () =>
-        isCut ? database.disconnectAll() : undefined,
-      );
+      await interrupt(readme, folder, database);
+      const { code, output } = await runHeld(readme, folder, database, () => database.disconnectAll());
       expect(code, output).toBe(0);
-      if (!Object.hasOwn(LEAVES_CLAIMS_WHEN_CUT, readme.name))
-        expect(await database.claims(), 'claims at the end').toBe(0);
+      expect(await database.claims(), 'claims at the end').toBe(0);
       await database.drop();
     },
   );
@@ -129,6 +127,29 @@ describe.concurrent('pasted into an empty folder, with what its README installs'
     expect(code).toBe(1);
     expect(output).toContain('Set DATABASE_URL, e.g. to postgres://');
   });
+});
+
+/** The server is restarted once, when all programs publish: a server for each would take minutes. */
+it('every example on PostgreSQL runs although its database is restarted', patience, async () => {
+  const server = await startPostgres();
+  const restart = new SharedRestart(onPostgres.length, () => server.restart());
+  try {
+    const ends = await Promise.all(
+      onPostgres.map(async (readme) => {
+        const database = await openPostgresOn(server, readme.name.replaceAll('-', '_'));
+        const folder = await pasted.paste(readme);
+        await RunningExample.prepare(readme, folder);
+        const run = runHeld(readme, folder, database, () => restart.whenAllAreReady());
+        const { code, output } = await run.catch((error) => restart.fail(error));
+        const claims = await database.claims();
+        await database.drop();
+        return { name: readme.name, code, claims, ...(code !== 0 && { output }) };
+      }),
+    );
+    expect(ends).toEqual(onPostgres.map(({ name }) => ({ name, code: 0, claims: 0 })));
+  } finally {
+    await server.stop();
+  }
 });
 
 describe.each(readmes)('the README of $name', ({ name, packages, preparation, start }) => {
