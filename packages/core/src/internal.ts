@@ -72,4 +72,4 @@ export type { OutboxCounter } from './observe/outbox-counters.js';
 export { TypedEvents } from './runtime/typed-events.js';
 
 // Claims
-export type { ClaimOptions } from './store/outbox-store.js';
+export type { ClaimOptions, LookAhead } from './store/outbox-store.js';

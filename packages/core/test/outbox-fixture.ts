@@ -13,7 +13,7 @@ import type { Outcome } from '../src/message/outcome.js';
 import type { PublishContext } from '../src/message/publish-context.js';
 import type { DispatchEventMap, DispatchEventName, DispatchEvents } from '../src/observe/dispatch-events.js';
 import type { OutboxPublisher, PublishFunction } from '../src/publish/outbox-publisher.js';
-import type { ClaimOptions } from '../src/store/outbox-store.js';
+import type { ClaimOptions, LookAhead } from '../src/store/outbox-store.js';
 import { OutboxWorker, type WorkerOptions } from '../src/worker/outbox-worker.js';
 
 /** A virtual clock that counts its pending timers. */
@@ -199,7 +199,7 @@ export function listen<Signal extends DispatchEventName>(
   return heard;
 }
 
-const STORE_CALLS = ['fetchPending', 'settle', 'extendClaim', 'backlog', 'nextDueInMs'] as const;
+const STORE_CALLS = ['fetchPending', 'settle', 'extendClaim', 'backlog', 'lookAhead'] as const;
 type StoreCall = (typeof STORE_CALLS)[number];
 
 /** A store that fails or waits where the test says so, and remembers when it was asked. */
@@ -246,8 +246,8 @@ export class FaultyStore extends MemoryOutboxStore {
     return this.#around('backlog', atMost, () => super.backlog(atMost));
   }
 
-  override nextDueInMs(): Promise<number | undefined> {
-    return this.#around('nextDueInMs', undefined, () => super.nextDueInMs());
+  override lookAhead(): Promise<LookAhead> {
+    return this.#around('lookAhead', undefined, () => super.lookAhead());
   }
 
   async #around<T>(call: StoreCall, asked: unknown, work: () => Promise<T>): Promise<T> {

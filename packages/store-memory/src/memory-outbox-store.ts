@@ -27,6 +27,7 @@ import {
   attemptsOf,
   type ClaimOptions,
   createUuidv7,
+  type LookAhead,
   nameToken,
   type OptionNames,
   orderOf,
@@ -144,11 +145,11 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     };
   }
 
-  override async nextDueInMs(): Promise<number | undefined> {
+  override async lookAhead(): Promise<LookAhead> {
     const nowMs = this.#table.now();
     const waits = [...this.#table.rows()].filter(isPending).map(({ availableAt }) => availableAt - nowMs);
     const next = waits.filter((ms) => ms > 0).reduce((least, ms) => Math.min(least, ms), Infinity);
-    return next === Infinity ? undefined : Math.ceil(next);
+    return { ...(next < Infinity && { nextDueInMs: Math.ceil(next) }), pausedTopics: [] };
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {

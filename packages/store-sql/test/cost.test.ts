@@ -168,10 +168,10 @@ describe('statements', () => {
     expect(pool.taken()).toHaveLength(2);
   });
 
-  it('the question when the next row falls due is one, without a transaction', async () => {
+  it('a look ahead is one, without a transaction', async () => {
     await store.enqueue(entries(10, { availableAt: new Date(Date.now() + 60_000) }));
     pool.taken();
-    expect(await store.nextDueInMs()).toBeGreaterThan(0);
+    expect((await store.lookAhead()).nextDueInMs).toBeGreaterThan(0);
     expect(pool.taken()).toHaveLength(1);
   });
 

@@ -10,7 +10,7 @@ import type {
   RequeueOptions,
   RowFilter,
 } from '@postcommit/core';
-import type { ClaimOptions } from '@postcommit/core/internal';
+import type { ClaimOptions, LookAhead } from '@postcommit/core/internal';
 import {
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
@@ -573,16 +573,18 @@ export const mutants: readonly Mutant[] = [
     'does not know when the next row falls due',
     'a row for later falls due in the time that is left by the clock of the store',
     class extends BrokenStore {
-      override async nextDueInMs(): Promise<undefined> {}
+      override async lookAhead(): Promise<LookAhead> {
+        return { pausedTopics: [] };
+      }
     },
   ),
   mutant(
     'takes the first pending row for the next to fall due, so that its worker never sleeps',
     'rows that are due do not count, even if they wait behind their key',
     class extends BrokenStore {
-      override async nextDueInMs(): Promise<number | undefined> {
+      override async lookAhead(): Promise<LookAhead> {
         const times = this.pending().map(({ availableAt }) => availableAt - this.table.now());
-        return times.length === 0 ? undefined : Math.min(...times);
+        return nextDue(times.length === 0 ? undefined : Math.min(...times));
       }
     },
   ),
@@ -590,9 +592,9 @@ export const mutants: readonly Mutant[] = [
     'takes the end of a claim for a due time',
     'claimed rows do not count: a claim that may expire is left to the polls',
     class extends BrokenStore {
-      override async nextDueInMs(): Promise<number | undefined> {
+      override async lookAhead(): Promise<LookAhead> {
         const ends = this.pending().flatMap(({ claimedUntil }) => claimedUntil ?? []);
-        return ends.length === 0 ? super.nextDueInMs() : Math.min(...ends) - this.table.now();
+        return ends.length === 0 ? super.lookAhead() : nextDue(Math.min(...ends) - this.table.now());
       }
     },
   ),
@@ -600,10 +602,11 @@ export const mutants: readonly Mutant[] = [
     'overlooks rows with a key that fall due',
     'the first row counts, with or without a key',
     class extends BrokenStore {
-      override async nextDueInMs(): Promise<number | undefined> {
+      override async lookAhead(): Promise<LookAhead> {
         const nowMs = this.table.now();
         const unkeyed = this.pending().filter((row) => row.key === undefined && row.availableAt > nowMs);
-        return unkeyed.length === 0 ? undefined : Math.min(...unkeyed.map((row) => row.availableAt)) - nowMs;
+        const times = unkeyed.map((row) => row.availableAt - nowMs);
+        return nextDue(times.length === 0 ? undefined : Math.min(...times));
       }
     },
   ),
@@ -611,9 +614,9 @@ export const mutants: readonly Mutant[] = [
     'answers with a time instead of a distance',
     'a failed row falls due after its delay',
     class extends BrokenStore {
-      override async nextDueInMs(): Promise<number | undefined> {
-        const inMs = await super.nextDueInMs();
-        return inMs === undefined ? undefined : this.table.now() + inMs;
+      override async lookAhead(): Promise<LookAhead> {
+        const { nextDueInMs } = await super.lookAhead();
+        return nextDue(nextDueInMs === undefined ? undefined : this.table.now() + nextDueInMs);
       }
     },
   ),
@@ -641,3 +644,7 @@ export const mutants: readonly Mutant[] = [
     },
   ),
 ];
+
+function nextDue(inMs: number | undefined): LookAhead {
+  return { ...(inMs !== undefined && { nextDueInMs: inMs }), pausedTopics: [] };
+}

@@ -8,7 +8,7 @@ import { intercept, type OutboxInterceptor, publishLayers } from '../observe/int
 import { Availability } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
 import { BoundedWaits, type Clock, systemClock } from '../runtime/timing.js';
-import type { OutboxStore } from '../store/outbox-store.js';
+import type { LookAhead, OutboxStore } from '../store/outbox-store.js';
 import { type BatchContext, ClaimedBatch } from './claimed-batch.js';
 import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
@@ -36,8 +36,8 @@ export const DISPATCHER_NAMES: OptionNames<DispatcherOptions> = {
   random: true,
 };
 
-/** How long an answer to `nextDueInMs` may take: after that, it no longer helps anybody. */
-const NEXT_DUE_LIMIT_MS = 5_000;
+/** How long an answer to `lookAhead` may take: after that, it no longer helps. */
+const LOOK_AHEAD_LIMIT_MS = 5_000;
 
 /** Claims batches for the dispatcher and the worker, and keeps track of rows that outlive their batch. */
 export class DispatchEngine {
@@ -102,10 +102,9 @@ export class DispatchEngine {
     }
   }
 
-  /** In how many milliseconds the next row falls due; undefined if there is none, or the store does not know. */
-  nextDueInMs(): Promise<number | undefined> {
+  lookAhead(): Promise<LookAhead> {
     const { store, calls } = this.#context;
-    return calls.within(NEXT_DUE_LIMIT_MS, 'next due', store.nextDueInMs());
+    return calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
   }
 
   /** Runs `work` inside the `dispatch` interceptors. */

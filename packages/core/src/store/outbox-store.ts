@@ -59,6 +59,18 @@ export interface ClaimOptions {
   readonly token?: string;
 }
 
+/** What is known about the time until the next poll. */
+export interface LookAhead {
+  /**
+   * In how many milliseconds, by the store's clock and rounded up, the first row falls due that is not due yet; absent if
+   * there is none, or if the store does not know. Rows that are already due don't count, whether they are claimed, wait
+   * behind their key or may be claimed now.
+   */
+  readonly nextDueInMs?: number;
+  /** Topics that are paused in all processes. */
+  readonly pausedTopics: readonly string[];
+}
+
 /**
  * Stores rows and hands out claims. A claim is the right to publish a row for `claimTimeoutMs`: `fetchPending` takes it
  * under a new token, and writes under that token change only rows that still carry it.
@@ -186,14 +198,11 @@ export abstract class OutboxStore {
   abstract backlog(atMost?: number): Promise<OutboxBacklog>;
 
   /**
-   * Returns in how many milliseconds, by the store's clock and rounded up, the first row falls due that is not due yet;
-   * undefined if there is none, or if the store does not know. Rows that are already due don't count, whether they are
-   * claimed, wait behind their key or may be claimed now. The worker asks before it sleeps, so the answer must be cheap.
-   *
-   * Override it if the store can answer. Otherwise the worker sleeps until its next poll.
+   * Returns what a worker asks before it sleeps. The answer must be cheap. Override it if the store can answer;
+   * otherwise the worker sleeps until its next poll, and no topic can be paused.
    */
-  nextDueInMs(): Promise<number | undefined> {
-    return Promise.resolve(undefined);
+  lookAhead(): Promise<LookAhead> {
+    return Promise.resolve({ pausedTopics: [] });
   }
 
   /**

@@ -32,6 +32,8 @@ export interface WorkerSighting {
   readonly id: string;
   /** Changes with each heartbeat; compared for equality only. */
   readonly lastSeen: string;
+  /** How old the heartbeat was when it was read, by the store's clock. */
+  readonly ageMs: number;
   readonly takeoverMs: number;
   /** Declared lost, but its claims may not all be ended yet. */
   readonly isLost: boolean;

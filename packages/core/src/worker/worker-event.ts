@@ -1,5 +1,6 @@
 import type { ClaimedBatch } from '../dispatch/claimed-batch.js';
 import type { DispatchSummary } from '../message/dispatch-summary.js';
+import type { LookAhead } from '../store/outbox-store.js';
 import type { HintTime } from './claim-pace.js';
 
 /** Everything that can happen during a run. */
@@ -8,8 +9,8 @@ export type WorkerEvent =
   | { readonly kind: 'timer' }
   | { readonly kind: 'claimed'; readonly batch: ClaimedBatch | undefined; readonly limit: number }
   | { readonly kind: 'claimFailed'; readonly error: unknown }
-  | { readonly kind: 'nextDue'; readonly inMs: number | undefined }
-  | { readonly kind: 'nextDueFailed'; readonly error: unknown }
+  | { readonly kind: 'lookedAhead'; readonly ahead: LookAhead }
+  | { readonly kind: 'lookAheadFailed'; readonly error: unknown }
   | {
       readonly kind: 'batchEnded';
       readonly batch: ClaimedBatch;

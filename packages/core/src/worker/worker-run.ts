@@ -3,6 +3,7 @@ import type { DispatchEngine } from '../dispatch/dispatch-engine.js';
 import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { Clock } from '../runtime/timing.js';
+import type { LookAhead } from '../store/outbox-store.js';
 import { type HintTime, NextDue, PollPace, type PollResult, type StoreTrouble } from './claim-pace.js';
 import { InFlightBudget } from './in-flight-budget.js';
 import type { WorkerConfig } from './worker-config.js';
@@ -113,11 +114,11 @@ export class WorkerRun {
       case 'claimFailed':
         this.#onClaimFailed(event.error);
         break;
-      case 'nextDue':
-        this.#onNextDue(event.inMs);
+      case 'lookedAhead':
+        this.#onLookedAhead(event.ahead);
         break;
-      case 'nextDueFailed':
-        this.#onNextDueFailed(event.error);
+      case 'lookAheadFailed':
+        this.#onLookAheadFailed(event.error);
         break;
       case 'batchEnded':
         this.#onBatchEnded(event.batch, event.summary);
@@ -175,29 +176,29 @@ export class WorkerRun {
     if (this.#stop) return;
     const waitMs = this.#pace.afterPoll(resultOf(batch, limit));
     this.#claimAfter(this.#nextDue.shorten(waitMs));
-    if (!batch) this.#askNextDue(waitMs);
+    if (!batch) this.#lookAhead(waitMs);
   }
 
   /** Asks for nothing that the worker could not do without: only a wait is shortened. */
-  #askNextDue(waitMs: number): void {
+  #lookAhead(waitMs: number): void {
     if (!this.#nextDue.isWorthAsking(waitMs)) return;
     this.#nextDue.asked();
-    this.#options.engine.nextDueInMs().then(
-      (inMs) => this.#post({ kind: 'nextDue', inMs }),
-      (error: unknown) => this.#post({ kind: 'nextDueFailed', error }),
+    this.#options.engine.lookAhead().then(
+      (ahead) => this.#post({ kind: 'lookedAhead', ahead }),
+      (error: unknown) => this.#post({ kind: 'lookAheadFailed', error }),
     );
   }
 
-  #onNextDue(inMs: number | undefined): void {
-    const isCurrent = this.#nextDue.answered(inMs);
+  #onLookedAhead({ nextDueInMs }: LookAhead): void {
+    const isCurrent = this.#nextDue.answered(nextDueInMs);
     if (!this.#isAsleep) return;
     const restMs = this.#restMs;
     const waitMs = this.#nextDue.shorten(restMs);
     if (waitMs < restMs) this.#claimAfter(waitMs);
-    if (!isCurrent) this.#askNextDue(restMs);
+    if (!isCurrent) this.#lookAhead(restMs);
   }
 
-  #onNextDueFailed(error: unknown): void {
+  #onLookAheadFailed(error: unknown): void {
     this.#nextDue.answered(undefined);
     if (!this.#stop) this.#options.events.emit('trouble', { error, retryInMs: Math.round(this.#restMs) });
   }
@@ -254,7 +255,7 @@ export class WorkerRun {
     // A failed row may fall due before the worker wakes.
     if (progress === batch.rows.length) return;
     this.#nextDue.forget();
-    if (this.#isAsleep) this.#askNextDue(this.#restMs);
+    if (this.#isAsleep) this.#lookAhead(this.#restMs);
   }
 
   #claimAfter(waitMs: number): void {

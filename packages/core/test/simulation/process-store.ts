@@ -1,7 +1,7 @@
 import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
 import type { OutboxBacklog, OutboxCounts, OutboxRow, RowFilter } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
-import { OutboxStore } from '../../src/store/outbox-store.js';
+import { type LookAhead, OutboxStore } from '../../src/store/outbox-store.js';
 import type { Settings } from './settings.js';
 import type { SimProcess } from './sim-process.js';
 import type { World } from './world.js';
@@ -88,8 +88,8 @@ export class ProcessStore extends OutboxStore {
     return this.#call(() => this.#inner.backlog(atMost));
   }
 
-  override nextDueInMs(): Promise<number | undefined> {
-    return this.#call(() => this.#inner.nextDueInMs());
+  override lookAhead(): Promise<LookAhead> {
+    return this.#call(() => this.#inner.lookAhead());
   }
 
   count(): Promise<OutboxCounts> {

@@ -50,8 +50,8 @@ describe('a worker with nothing to do', () => {
   test('asks again after a hint, however young the last answer is', async () => {
     const { clock, store, tries, later } = run();
     await clock.advance(5_000);
-    const asked = store.timesOf('nextDueInMs').length;
-    while (store.timesOf('nextDueInMs').length === asked) await clock.advance(1);
+    const asked = store.timesOf('lookAhead').length;
+    while (store.timesOf('lookAhead').length === asked) await clock.advance(1);
     await store.enqueue(later(150, ...entries('x1')));
     const enqueuedAtMs = clock.monotonicMs();
     await clock.advance(200);
@@ -100,7 +100,7 @@ describe('a worker with nothing to do', () => {
     const before = statements();
     await clock.advance(60_000);
     expect(statements() - before).toBeLessThanOrEqual(120);
-    expect(store.timesOf('nextDueInMs').length).toBeGreaterThan(55);
+    expect(store.timesOf('lookAhead').length).toBeGreaterThan(55);
   });
 
   test('asks at most three times after a hint, before it is idle again', async () => {
@@ -108,7 +108,7 @@ describe('a worker with nothing to do', () => {
     await clock.advance(5_100);
     await store.enqueue(entries('x1'));
     await clock.advance(1_000);
-    expect(store.timesOf('nextDueInMs').filter((atMs) => atMs >= 5_100).length).toBeLessThanOrEqual(3);
+    expect(store.timesOf('lookAhead').filter((atMs) => atMs >= 5_100).length).toBeLessThanOrEqual(3);
   });
 
   test('does not wake for each of many rows that fall due behind a blocked key', async () => {
@@ -128,13 +128,13 @@ describe('the question when the next row falls due', () => {
   test('is not asked while rows are found, nor for short waits', async () => {
     const { clock, store } = run(undefined, { pollIntervalMs: 40 });
     await clock.advance(1_000);
-    expect(store.timesOf('nextDueInMs')).toEqual([]);
+    expect(store.timesOf('lookAhead')).toEqual([]);
     expect(store.timesOf('fetchPending').length).toBeGreaterThan(20);
   });
 
   test('that is not answered changes nothing: the worker polls, and stops', async () => {
     const { clock, store, tries, later, worker } = run();
-    store.before.nextDueInMs = () => new Promise(() => {});
+    store.before.lookAhead = () => new Promise(() => {});
     await store.enqueue(later(1_500, ...entries('x1')));
     await clock.advance(4_500);
     expect(tries).toHaveLength(1);
@@ -151,7 +151,7 @@ describe('the question when the next row falls due', () => {
   test('that is answered late, after a stop, starts nothing', async () => {
     const { clock, store, worker, later } = run();
     const answer = deferred();
-    store.after.nextDueInMs = () => answer.promise;
+    store.after.lookAhead = () => answer.promise;
     await store.enqueue(later(2_000, ...entries('x1')));
     await clock.advance(600);
     const stopping = worker.stop();
@@ -168,7 +168,7 @@ describe('the question when the next row falls due', () => {
     await store.enqueue(entries('x1'));
     await clock.advance(3_000);
     const answer = deferred();
-    store.nextDueInMs = () => answer.promise.then(() => 100);
+    store.lookAhead = () => answer.promise.then(() => ({ nextDueInMs: 100, pausedTopics: [] }));
     await clock.advance(1_000);
     let abandoned: string[] | undefined;
     const stopping = worker.stop({ graceMs: 1_000 }).then((ids) => {
@@ -190,13 +190,13 @@ describe('the question when the next row falls due', () => {
     await store.enqueue(entries('x1'));
     await clock.advance(3_000);
     const answer = deferred();
-    store.after.nextDueInMs = () => answer.promise;
+    store.after.lookAhead = () => answer.promise;
     // Until the next question is under way.
-    const asked = store.timesOf('nextDueInMs').length;
-    while (store.timesOf('nextDueInMs').length === asked) await clock.advance(10);
+    const asked = store.timesOf('lookAhead').length;
+    while (store.timesOf('lookAhead').length === asked) await clock.advance(10);
     ended.resolve();
     await clock.idle();
-    delete store.after.nextDueInMs;
+    delete store.after.lookAhead;
     answer.resolve();
     const failedAtMs = clock.monotonicMs();
     await clock.advance(1_000);
@@ -206,7 +206,7 @@ describe('the question when the next row falls due', () => {
   test('that fails is reported, and the worker polls', async () => {
     const { clock, store, worker } = run();
     const heard = listen(worker.events, 'trouble');
-    store.before.nextDueInMs = () => Promise.reject(new Error('no such index'));
+    store.before.lookAhead = () => Promise.reject(new Error('no such index'));
     await clock.advance(4_500);
     expect(store.timesOf('fetchPending')).toEqual([0, 20, 60, 140, 300, 620, 1_260, 2_260, 3_260, 4_260]);
     expect(heard.length).toBeGreaterThan(2);
@@ -215,7 +215,7 @@ describe('the question when the next row falls due', () => {
 
   test('that a store does not know is undefined: the worker polls as if there were none', async () => {
     const { clock, store, tries, later } = run();
-    store.nextDueInMs = OutboxStore.prototype.nextDueInMs;
+    store.lookAhead = OutboxStore.prototype.lookAhead;
     await store.enqueue(later(1_500, ...entries('x1')));
     await clock.advance(4_500);
     expect(tries).toHaveLength(1);

@@ -22,6 +22,7 @@ import {
   backgroundClock,
   type ClaimOptions,
   createUuidv7,
+  type LookAhead,
   orderOf,
   requeueFilter,
 } from '@postcommit/core/internal';
@@ -130,9 +131,10 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     };
   }
 
-  override async nextDueInMs(): Promise<number | undefined> {
+  override async lookAhead(): Promise<LookAhead> {
     const [record] = await this.#runner.run((dialect, table) => dialect.nextDue(table));
-    return record?.in_ms == null ? undefined : Math.ceil(Number(record.in_ms));
+    const inMs = record?.in_ms;
+    return { ...(inMs != null && { nextDueInMs: Math.ceil(Number(inMs)) }), pausedTopics: [] };
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
