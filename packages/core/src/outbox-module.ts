@@ -26,6 +26,7 @@ import { OutboxDriver } from './store/outbox-driver.js';
 import { OutboxSchema } from './store/outbox-schema.js';
 import { OutboxStore } from './store/outbox-store.js';
 import { OutboxWakeup } from './store/outbox-wakeup.js';
+import { OutboxWorkers } from './store/outbox-workers.js';
 import { schemaCheck } from './store/schema-check.js';
 import { OutboxWorker } from './worker/outbox-worker.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker/worker-config.js';
@@ -137,7 +138,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
   assertKnownOptions('OutboxModule: onBacklog', options.onBacklog ?? {}, ON_BACKLOG_NAMES);
   const { publisher, worker = true, logger: _, topics, maxPayloadBytes, ...rest } = options;
   const { onFirstFailure, onDead, onFailures, onBacklog, ...both } = rest;
-  const { pollIntervalMs, batchesInFlight, maxBytesInFlight, ...config } = both;
+  const { pollIntervalMs, batchesInFlight, maxBytesInFlight, takeoverAfterMs, ...config } = both;
   const enqueuing = {
     ...(topics && { topics }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
@@ -177,14 +178,15 @@ function outboxModule(options: OutboxModuleOptions): Module {
       ),
       provideFactory(
         OutboxWorker,
-        [...ENGINE, optional(OutboxWakeup)],
-        (store, bound, routes, interceptors, pipeline, events, wakeup) =>
+        [...ENGINE, optional(OutboxWakeup), optional(OutboxWorkers)],
+        (store, bound, routes, interceptors, pipeline, events, wakeup, workers) =>
           new OutboxWorker(store, withRoutes(bound, routes), {
             ...working,
             interceptors,
             pipeline,
             events,
             wakeup,
+            workers,
           }),
       ),
       ...publisherProvider(publisher),

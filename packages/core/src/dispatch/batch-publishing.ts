@@ -6,6 +6,7 @@ import type { Availability, RowTarget } from '../publish/availability.js';
 import type { Breaker } from '../publish/breaker.js';
 import { publishGroupThrough, publishThrough } from '../publish/intercepted-publish.js';
 import type { OutboxPublisher, PublishResult } from '../publish/outbox-publisher.js';
+import type { PausedTopics } from './paused-topics.js';
 import { type PublishBounds, publishBounded } from './publish-bounded.js';
 import { BatchQueue, type RowInFlight } from './rows-in-flight.js';
 import type { Verdicts } from './verdicts.js';
@@ -25,8 +26,11 @@ export interface BatchPublishingOptions {
   readonly layers: readonly PublishLayer[];
   readonly verdicts: Verdicts;
   readonly availability: Availability;
+  readonly pauses: PausedTopics;
   readonly bounds: PublishBounds;
   readonly concurrency: number;
+  /** Called for each row whose outcome is known. */
+  readonly onEnded: () => void;
 }
 
 /** Publishes the rows of a batch and decides the outcome of each. Writes nothing to the store. */
@@ -183,7 +187,8 @@ export class BatchPublishing {
   }
 
   #mayStart(flight: RowInFlight): boolean {
-    return !this.#isClosed && this.#options.bounds.lease.holds(flight);
+    const { bounds, pauses } = this.#options;
+    return !this.#isClosed && bounds.lease.holds(flight) && !pauses.has(flight.row.topic);
   }
 
   #end(flight: RowInFlight, outcome: Outcome): void {
@@ -191,6 +196,7 @@ export class BatchPublishing {
     if (flight.phase === 'abandoned') return;
     flight.phase = 'ended';
     flight.outcome = outcome;
+    this.#options.onEnded();
   }
 }
 

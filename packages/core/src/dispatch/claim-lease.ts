@@ -3,26 +3,39 @@ import { Lease } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 import type { RowInFlight } from './rows-in-flight.js';
 
+/** The right of a registered worker to publish at all. Others may take its claims over when it ends. */
+export interface Standing {
+  readonly remainingMs: number;
+}
+
+/** A claim that was answered. */
+export interface Claim {
+  readonly token: string;
+  readonly standing: Standing;
+  /** Read before the claim was sent, so that our deadline passes before the database's. */
+  readonly sentAtMs: number;
+}
+
+/** Of a dispatcher that is not registered: only its claims count. */
+export const UNREGISTERED: Standing = { remainingMs: Number.POSITIVE_INFINITY };
+
 /** Extends the claim of one batch while its rows are published, and aborts publishes whose claim is lost. */
 export class ClaimLease {
   readonly #store: OutboxStore;
   readonly #token: string;
   readonly #rows: readonly RowInFlight[];
+  readonly #standing: Standing;
   readonly #lease: Lease;
+  #extending = 0;
 
-  constructor(
-    store: OutboxStore,
-    token: string,
-    rows: readonly RowInFlight[],
-    sentAtMs: number,
-    clock: Clock,
-  ) {
+  constructor(store: OutboxStore, claim: Claim, rows: readonly RowInFlight[], clock: Clock) {
     this.#store = store;
-    this.#token = token;
+    this.#token = claim.token;
+    this.#standing = claim.standing;
     this.#rows = rows;
     this.#lease = new Lease({
       ttlMs: store.claimTimeoutMs,
-      sentAtMs,
+      sentAtMs: claim.sentAtMs,
       clock,
       renew: () => this.#extend(),
       onExpired: (why) => this.#loseAll(why),
@@ -31,7 +44,7 @@ export class ClaimLease {
 
   /** Whether this row may be published now. */
   holds({ isHeld }: RowInFlight): boolean {
-    return isHeld && this.#lease.remainingMs > 0;
+    return isHeld && this.#lease.remainingMs > 0 && this.#standing.remainingMs > 0;
   }
 
   /** Calls `abort` if the claims on all these rows are lost before `publishEnded`. */
@@ -50,9 +63,25 @@ export class ClaimLease {
     for (const call of calls) call?.abort(reason);
   }
 
+  /** Others may take the rows over: no publish of them may start or go on. */
+  lose(reason: Error): void {
+    this.drop(this.#rows);
+    this.abortAll(reason);
+  }
+
   /** Stops extending the claims on these rows, which are released or settled. */
   drop(rows: readonly RowInFlight[]): void {
     for (const flight of rows) flight.isHeld = false;
+  }
+
+  /** Holds rows again that could not be settled. */
+  holdAgain(rows: readonly RowInFlight[]): void {
+    if (this.#lease.remainingMs > 0) for (const flight of rows) flight.isHeld = true;
+  }
+
+  /** Whether no extension is under way. */
+  get isIdle(): boolean {
+    return this.#extending === 0;
   }
 
   /** Time until the claim expires, by the process's own clock. */
@@ -75,7 +104,11 @@ export class ClaimLease {
   async #extend(): Promise<boolean> {
     const asked = this.#rows.filter(({ isHeld }) => isHeld);
     const ids = asked.map(({ id }) => id);
-    const kept = new Set(await this.#store.extendClaim(this.#token, ids));
+    this.#extending += 1;
+    const extending = this.#store.extendClaim(this.#token, ids).finally(() => {
+      this.#extending -= 1;
+    });
+    const kept = new Set(await extending);
     for (const flight of asked)
       if (!kept.has(flight.id)) this.#lose(flight, 'another dispatcher took it, or it was requeued');
     return this.#rows.some(({ isHeld }) => isHeld);

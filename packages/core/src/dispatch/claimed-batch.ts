@@ -1,7 +1,8 @@
 import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import { BatchPublishing, type BatchPublishingOptions } from './batch-publishing.js';
-import { ClaimLease } from './claim-lease.js';
+import { type Claim, ClaimLease, type Standing } from './claim-lease.js';
+import { EarlySettles } from './early-settles.js';
 import { type PublishBounds, PublishTimeouts } from './publish-bounded.js';
 import { isEnded, RowInFlight } from './rows-in-flight.js';
 import {
@@ -15,7 +16,7 @@ import {
 
 /** What a batch needs to be published and settled. */
 export interface BatchContext
-  extends Omit<BatchPublishingOptions, 'bounds'>,
+  extends Omit<BatchPublishingOptions, 'bounds' | 'onEnded'>,
     Omit<SettleTarget, 'token'>,
     Pick<PublishBounds, 'slots'> {
   readonly publishTimeoutMs: number;
@@ -28,25 +29,31 @@ export class ClaimedBatch {
   readonly isSuspect: boolean;
   /** Whether rows have keys. No other row with those keys can be claimed while the batch is in flight. */
   readonly hasKeys: boolean;
+  /** Of the worker, when it claimed the batch. */
+  readonly standing: Standing;
   readonly #inFlight: readonly RowInFlight[];
   readonly #target: SettleTarget;
   readonly #lease: ClaimLease;
+  readonly #settledEarly: EarlySettles;
   readonly #timeouts: PublishTimeouts;
   readonly #publishing: BatchPublishing;
   #hasRun = false;
   #retrySettleForMs = 0;
 
-  constructor(context: BatchContext, token: string, rows: readonly OutboxRow[], sentAtMs: number) {
+  constructor(context: BatchContext, claim: Claim, rows: readonly OutboxRow[]) {
     const { store, clock, slots, publishTimeoutMs } = context;
+    this.standing = claim.standing;
     this.rows = rows;
     this.isSuspect = rows.some(({ retakes }) => retakes > 0);
     this.hasKeys = rows.some(({ key }) => key !== undefined);
     this.#inFlight = rows.map((row) => new RowInFlight(row));
-    this.#target = { ...context, token };
-    this.#lease = new ClaimLease(store, token, this.#inFlight, sentAtMs, clock);
+    this.#target = { ...context, token: claim.token };
+    this.#lease = new ClaimLease(store, claim, this.#inFlight, clock);
     this.#timeouts = new PublishTimeouts(clock, publishTimeoutMs);
+    this.#settledEarly = new EarlySettles(this.#inFlight, this.#target, this.#lease);
     const bounds = { lease: this.#lease, timeouts: this.#timeouts, slots };
-    this.#publishing = new BatchPublishing(this.#inFlight, { ...context, bounds });
+    const onEnded = (): void => this.#settledEarly.rowEnded();
+    this.#publishing = new BatchPublishing(this.#inFlight, { ...context, bounds, onEnded });
   }
 
   /**
@@ -99,6 +106,14 @@ export class ClaimedBatch {
     this.#lease.abortAll(reason);
   }
 
+  /**
+   * Others may take its rows over. Aborts running publishes and starts no more. Outcomes are still recorded, for rows
+   * that nobody has taken.
+   */
+  lose(reason: Error): void {
+    this.#lease.lose(reason);
+  }
+
   /** Stops retrying a failed settle. */
   giveUpSettling(): void {
     this.#retrySettleForMs = 0;
@@ -113,19 +128,22 @@ export class ClaimedBatch {
   }
 
   async #settle(): Promise<DispatchSummary> {
-    const ended = this.#inFlight.filter(isEnded);
     this.#timeouts.stop();
     // Let the claim expire from here on: a settle that the store never answers must not hold rows forever.
     this.#lease.stopExtending();
+    const early = await this.#settledEarly.finished();
+    const ended = this.#inFlight.filter(isEnded);
     const { clock } = this.#target;
     const startedAtMs = clock.monotonicMs();
     const retryForMs = (): number =>
       Math.min(this.#lease.remainingMs, this.#retrySettleForMs - (clock.monotonicMs() - startedAtMs));
     try {
-      const isOurs = stillOurs(ended, await settleBatch(this.#target, ended, retryForMs));
+      const settled = await settleBatch(this.#target, ended, retryForMs);
       for (const flight of ended) flight.phase = 'settled';
-      const summary = summarise(this.rows.length, ended, isOurs);
-      emitOutcomes(this.#target.events, ended, isOurs);
+      const all = [...early.rows, ...ended];
+      const isOurs = stillOurs(all, [...early.settled, ...settled]);
+      const summary = summarise(this.rows.length, all, isOurs);
+      emitOutcomes(this.#target.events, all, isOurs);
       this.#target.events.emit('batch', summary);
       return summary;
     } catch (error) {

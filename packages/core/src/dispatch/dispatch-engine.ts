@@ -8,10 +8,12 @@ import { intercept, type OutboxInterceptor, publishLayers } from '../observe/int
 import { Availability } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
 import { BoundedWaits, type Clock, systemClock } from '../runtime/timing.js';
-import type { LookAhead, OutboxStore } from '../store/outbox-store.js';
+import type { ClaimOptions, LookAhead, OutboxStore } from '../store/outbox-store.js';
+import { type Standing, UNREGISTERED } from './claim-lease.js';
 import { type BatchContext, ClaimedBatch } from './claimed-batch.js';
 import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
+import { PausedTopics } from './paused-topics.js';
 import { PublishSlots } from './publish-bounded.js';
 import { Verdicts } from './verdicts.js';
 
@@ -36,6 +38,13 @@ export const DISPATCHER_NAMES: OptionNames<DispatcherOptions> = {
   random: true,
 };
 
+/** Under which token a claim is sent. */
+export interface ClaimGrant {
+  /** Never used before. */
+  readonly token: string;
+  readonly standing: Standing;
+}
+
 /** How long an answer to `lookAhead` may take: after that, it no longer helps. */
 const LOOK_AHEAD_LIMIT_MS = 5_000;
 
@@ -45,6 +54,7 @@ export class DispatchEngine {
   readonly availability: Availability;
   /** The calls to the store that we wait for. */
   readonly calls: BoundedWaits;
+  readonly #pauses: PausedTopics;
   readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
@@ -61,12 +71,14 @@ export class DispatchEngine {
     const target = toPublisher(publisher);
     const emitter = events ?? new DispatchEvents();
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
+    this.#pauses = new PausedTopics(() => this.lookAhead(), clock);
     this.#context = {
       ...this.config,
       store,
       clock,
       publisher: target,
       availability: this.availability,
+      pauses: this.#pauses,
       events: emitter,
       slots: new PublishSlots(this.config.concurrency, clock),
       calls: this.calls,
@@ -76,18 +88,15 @@ export class DispatchEngine {
     this.#interceptors = [...(interceptors ?? [])];
   }
 
-  /** Claims up to `limit` rows; undefined when none is due or none can be sent. */
-  async claim(limit: number): Promise<ClaimedBatch | undefined> {
+  /** Claims up to `limit` rows; undefined when none is due or none can be sent. Without a grant, under a random token. */
+  async claim(limit: number, grant?: ClaimGrant): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
     if (this.availability.waitMs > 0) return undefined;
+    if (!this.#pauses.isKnown) await this.lookAhead();
     const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
-    const topicsAway = this.availability.topicsAway();
-    const fetching =
-      topicsAway.length === 0
-        ? store.fetchPending(limit)
-        : store.fetchPending(limit, { exceptTopics: topicsAway });
+    const fetching = store.fetchPending(limit, this.#claimOptions(grant));
     try {
       const rows = await calls.within(store.claimTimeoutMs, 'claim', fetching);
       const token = rows[0]?.claimToken;
@@ -95,16 +104,32 @@ export class DispatchEngine {
       for (const row of rows) if (row.retakes > 0) events.emit('retaken', { row });
       // Looked up for each batch: an interceptor may add or remove its `publish` method.
       const layers = this.#interceptors.length === 0 ? [] : publishLayers(this.#interceptors);
-      return new ClaimedBatch({ ...this.#context, layers }, token, rows, sentAtMs);
+      const claim = { token, standing: grant?.standing ?? UNREGISTERED, sentAtMs };
+      return new ClaimedBatch({ ...this.#context, layers }, claim, rows);
     } catch (error) {
       this.#lateClaims.releaseWhenAnswered(fetching);
       throw error;
     }
   }
 
-  lookAhead(): Promise<LookAhead> {
+  #claimOptions(grant: ClaimGrant | undefined): ClaimOptions {
+    const exceptTopics = [...new Set([...this.availability.topicsAway(), ...this.#pauses.list])];
+    return {
+      ...(grant && { token: grant.token }),
+      ...(exceptTopics.length > 0 && { exceptTopics }),
+    };
+  }
+
+  async lookAhead(): Promise<LookAhead> {
     const { store, calls } = this.#context;
-    return calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
+    const ahead = await calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
+    this.#pauses.are(ahead.pausedTopics);
+    return ahead;
+  }
+
+  /** For callers that don't look ahead themselves. */
+  async refreshPauses(): Promise<void> {
+    if (!this.#pauses.isFresh) await this.lookAhead();
   }
 
   /** Runs `work` inside the `dispatch` interceptors. */

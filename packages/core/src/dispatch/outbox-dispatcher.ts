@@ -43,6 +43,7 @@ export class OutboxDispatcher {
   async dispatchPending(limit: number = this.#engine.config.batchSize): Promise<DispatchSummary> {
     assertLimit(limit);
     return this.#engine.dispatch(limit, async (size) => {
+      await this.#engine.refreshPauses();
       const batch = await this.#engine.claim(size);
       return batch ? batch.run({ retrySettleForMs: RETRY_SETTLE_FOR_MS }) : NOTHING;
     });

@@ -8,11 +8,19 @@ import { blocksKey, type Outcome } from '../message/outcome.js';
  * - `waiting`: its publish has not started.
  * - `publishing`: it was taken from the queue and has no outcome yet.
  * - `ended`: its outcome is known but not recorded.
+ * - `settling`: its outcome is being recorded while other rows of its batch are published.
  * - `settled`: its outcome is recorded, or another owner has taken it over. Nothing is left to do.
  * - `returning`: it is being released without having started.
  * - `abandoned`: its publish was still running when the worker stopped. Nothing is recorded; its claim expires.
  */
-export type RowPhase = 'waiting' | 'publishing' | 'ended' | 'settled' | 'returning' | 'abandoned';
+export type RowPhase =
+  | 'waiting'
+  | 'publishing'
+  | 'ended'
+  | 'settling'
+  | 'settled'
+  | 'returning'
+  | 'abandoned';
 
 /** One call of a publisher, for one or more rows. */
 export interface PublishCall {

@@ -57,7 +57,8 @@ export async function settlePublished(
   return isSmallerBatch ? settleOnce(target, dispatched).catch(() => []) : [];
 }
 
-function settleOnce(
+/** Records outcomes once. Returns the ids that were still ours. */
+export function settleOnce(
   { calls, store, token }: SettleTarget,
   outcomes: readonly Outcome[],
 ): Promise<readonly string[]> {

@@ -36,6 +36,15 @@ export interface DispatchEventMap {
   readonly fenced: { readonly ids: readonly string[] };
   /** An expired claim was taken over from a process that died or stalled. */
   readonly retaken: { readonly row: OutboxRow };
+  /** Another worker was not heard of for too long. This one declared it lost and ended its claims on `rows` rows. */
+  readonly workerLost: {
+    readonly workerId: string;
+    readonly host: string;
+    readonly pid: number;
+    readonly rows: number;
+  };
+  /** Others had not heard of this worker for too long and have taken its claims over. It continues under a new id. */
+  readonly declaredLost: { readonly workerId: string };
   /**
    * A topic had more than `threshold` failed publishes or dead rows within `windowMs`. Emitted once, and again only
    * after there were fewer.

@@ -27,6 +27,20 @@ export function logEvents(events: DispatchEvents, logger: OutboxLogger, clock: C
   events.on('retaken', ({ row }) =>
     log.write('warn', 'retaken', `took over ${named(row)}: the process that had claimed it died or stalled`),
   );
+  events.on('workerLost', ({ workerId, host, pid, rows }) =>
+    log.write(
+      'warn',
+      `workerLost ${workerId}`,
+      `worker ${workerId} (process ${pid} on ${quoted(host)}) is lost: took over its ${rows} rows`,
+    ),
+  );
+  events.on('declaredLost', ({ workerId }) =>
+    log.write(
+      'warn',
+      'declaredLost',
+      `other workers have taken the rows of this one (${workerId}) over: it was blocked, or could not reach the database`,
+    ),
+  );
   events.on('fenced', ({ ids }) =>
     log.write(
       'warn',

@@ -4,12 +4,15 @@ import { errorText } from '../message/error-text.js';
 export interface Clock {
   /** Milliseconds that never decrease. Only differences are meaningful. */
   monotonicMs(): number;
+  /** Milliseconds since 1970. Only compared with the monotonic clock, to notice that the host was suspended. */
+  now(): number;
   /** Calls back once after `delayMs`. Returns a function that cancels it. */
   schedule(delayMs: number, callback: () => void): () => void;
 }
 
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
+  now: () => Date.now(),
   schedule: (delayMs, callback) => {
     const timer = setTimeout(callback, delayMs);
     return () => clearTimeout(timer);
@@ -19,6 +22,7 @@ export const systemClock: Clock = {
 /** The system clock, with timers that don't keep the process alive: a pending hint must not delay its exit. */
 export const backgroundClock: Clock = {
   monotonicMs: systemClock.monotonicMs,
+  now: systemClock.now,
   schedule: (delayMs, callback) => {
     const timer = setTimeout(callback, delayMs).unref();
     return () => clearTimeout(timer);

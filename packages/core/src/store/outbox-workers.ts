@@ -28,13 +28,11 @@ export interface WorkerReport {
 }
 
 /** What a worker sees of another one. */
-export interface WorkerSighting {
-  readonly id: string;
+export interface WorkerSighting extends Pick<WorkerIdentity, 'id' | 'host' | 'pid' | 'takeoverMs'> {
   /** Changes with each heartbeat; compared for equality only. */
   readonly lastSeen: string;
   /** How old the heartbeat was when it was read, by the store's clock. */
   readonly ageMs: number;
-  readonly takeoverMs: number;
   /** Declared lost, but its claims may not all be ended yet. */
   readonly isLost: boolean;
 }

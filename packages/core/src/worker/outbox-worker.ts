@@ -10,6 +10,7 @@ import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publish
 import { systemClock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 import type { OutboxWakeup } from '../store/outbox-wakeup.js';
+import type { OutboxWorkers } from '../store/outbox-workers.js';
 import { BacklogWatch } from './backlog-watch.js';
 import { StoreTrouble } from './claim-pace.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker-config.js';
@@ -18,6 +19,8 @@ import { WorkerRun, type WorkerRunOptions } from './worker-run.js';
 export interface WorkerOptions extends DispatcherOptions, Partial<WorkerConfig> {
   /** Wakes the worker when other processes enqueue. Without it, the worker polls for their rows. */
   readonly wakeup?: OutboxWakeup | undefined;
+  /** The workers that share the outbox. Without it, the claims of a worker that crashed have to expire. */
+  readonly workers?: OutboxWorkers | undefined;
 }
 
 export interface WorkerHealth {
@@ -40,6 +43,7 @@ const WORKER_NAMES: OptionNames<WorkerOptions> = {
   ...DISPATCHER_NAMES,
   ...WORKER_CONFIG_NAMES,
   wakeup: true,
+  workers: true,
 };
 
 const HEALTH_TIMEOUT_MS = 5_000;
@@ -75,12 +79,20 @@ export class OutboxWorker {
 
   constructor(store: OutboxStore, publisher: OutboxPublisher | PublishFunction, options: WorkerOptions = {}) {
     assertKnownOptions('OutboxWorker', options, WORKER_NAMES);
-    const { wakeup, pollIntervalMs, batchesInFlight, maxBytesInFlight, backlogThreshold, ...dispatching } =
-      options;
+    const { wakeup, workers, ...both } = options;
+    const {
+      pollIntervalMs,
+      batchesInFlight,
+      maxBytesInFlight,
+      takeoverAfterMs,
+      backlogThreshold,
+      ...dispatching
+    } = both;
     const config = resolveWorkerConfig({
       ...(pollIntervalMs !== undefined && { pollIntervalMs }),
       ...(batchesInFlight !== undefined && { batchesInFlight }),
       ...(maxBytesInFlight !== undefined && { maxBytesInFlight }),
+      ...(takeoverAfterMs !== undefined && { takeoverAfterMs }),
       ...(backlogThreshold !== undefined && { backlogThreshold }),
     });
     const { events = new DispatchEvents(), clock = systemClock, random = Math.random } = dispatching;
@@ -95,6 +107,8 @@ export class OutboxWorker {
       config,
       events,
       clock,
+      workers,
+      isListening: () => this.#isListening,
     };
     if (backlogThreshold !== undefined)
       this.#backlog = new BacklogWatch(store, events, clock, backlogThreshold);

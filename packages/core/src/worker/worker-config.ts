@@ -9,6 +9,13 @@ export interface WorkerConfig {
   readonly batchesInFlight: number;
   /** The approximate total size of claimed payloads. Batches get smaller to stay below it. @default 64 MiB */
   readonly maxBytesInFlight: number;
+  /**
+   * Other workers take over the claims of this one when they have not heard of it for this long: after a crash, its rows
+   * wait no longer. At least `publishTimeoutMs` plus one heartbeat of five seconds. With false, its claims expire.
+   *
+   * @default 30_000
+   */
+  readonly takeoverAfterMs: number | false;
   /** Emits `backlog` when this many rows are due. @default never */
   readonly backlogThreshold?: number;
 }
@@ -17,12 +24,14 @@ const DEFAULTS: WorkerConfig = {
   pollIntervalMs: 1_000,
   batchesInFlight: 2,
   maxBytesInFlight: 64 * 1024 * 1024,
+  takeoverAfterMs: 30_000,
 };
 
 export const WORKER_CONFIG_NAMES: OptionNames<WorkerConfig> = {
   pollIntervalMs: true,
   batchesInFlight: true,
   maxBytesInFlight: true,
+  takeoverAfterMs: true,
   backlogThreshold: true,
 };
 
@@ -34,14 +43,19 @@ export const WORKER_CONFIG_NAMES: OptionNames<WorkerConfig> = {
 export function resolveWorkerConfig(config: Partial<WorkerConfig> = {}): WorkerConfig {
   const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   const resolved: WorkerConfig = { ...DEFAULTS, ...given };
-  const { pollIntervalMs, batchesInFlight, maxBytesInFlight, backlogThreshold } = resolved;
-  // A longer wait overflows the timer, which would then fire at once.
-  if (!(pollIntervalMs >= 1 && pollIntervalMs < 2 ** 31))
-    throw invalid(`pollIntervalMs must be at least 1 and below 2^31, got ${String(pollIntervalMs)}`);
+  const { pollIntervalMs, batchesInFlight, maxBytesInFlight, takeoverAfterMs, backlogThreshold } = resolved;
+  assertDelay('pollIntervalMs', pollIntervalMs);
+  if (takeoverAfterMs !== false) assertDelay('takeoverAfterMs', takeoverAfterMs);
   assertWhole('batchesInFlight', batchesInFlight);
   assertWhole('maxBytesInFlight', maxBytesInFlight);
   if (backlogThreshold !== undefined) assertWhole('backlogThreshold', backlogThreshold);
   return resolved;
+}
+
+/** A longer wait overflows the timer, which would then fire at once. */
+function assertDelay(name: string, ms: number): void {
+  if (!(typeof ms === 'number' && ms >= 1 && ms < 2 ** 31))
+    throw invalid(`${name} must be at least 1 and below 2^31, got ${String(ms)}`);
 }
 
 function assertWhole(name: string, value: number): void {

@@ -1,3 +1,4 @@
+import type { Standing } from '../dispatch/claim-lease.js';
 import type { ClaimedBatch } from '../dispatch/claimed-batch.js';
 import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { LookAhead } from '../store/outbox-store.js';
@@ -11,6 +12,7 @@ export type WorkerEvent =
   | { readonly kind: 'claimFailed'; readonly error: unknown }
   | { readonly kind: 'lookedAhead'; readonly ahead: LookAhead }
   | { readonly kind: 'lookAheadFailed'; readonly error: unknown }
+  | { readonly kind: 'standingLost'; readonly standing: Standing; readonly reason: Error }
   | {
       readonly kind: 'batchEnded';
       readonly batch: ClaimedBatch;

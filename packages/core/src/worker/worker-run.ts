@@ -4,11 +4,14 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { Clock } from '../runtime/timing.js';
 import type { LookAhead } from '../store/outbox-store.js';
+import type { OutboxWorkers } from '../store/outbox-workers.js';
 import { type HintTime, NextDue, PollPace, type PollResult, type StoreTrouble } from './claim-pace.js';
 import { InFlightBudget } from './in-flight-budget.js';
+import { Membership } from './membership.js';
 import type { WorkerConfig } from './worker-config.js';
 import type { StopEvent, WorkerEvent } from './worker-event.js';
 import { WorkerStop } from './worker-stop.js';
+import { takeoverMs } from './worker-watch.js';
 
 export interface WorkerRunOptions {
   readonly engine: DispatchEngine;
@@ -16,6 +19,9 @@ export interface WorkerRunOptions {
   readonly trouble: StoreTrouble;
   readonly events: DispatchEvents;
   readonly clock: Clock;
+  /** How the worker knows of others, and they of it. Without it, claims of a worker that died have to expire. */
+  readonly workers: OutboxWorkers | undefined;
+  readonly isListening: () => boolean;
 }
 
 /**
@@ -30,6 +36,7 @@ export class WorkerRun {
   readonly #pace: PollPace;
   readonly #nextDue: NextDue;
   readonly #budget: InFlightBudget;
+  readonly #membership: Membership | undefined;
   /** Batches in flight, each with a promise that resolves when it has ended and never rejects. */
   readonly #batches = new Map<ClaimedBatch, Promise<void>>();
   #ended: Promise<void> = Promise.resolve();
@@ -49,6 +56,7 @@ export class WorkerRun {
     this.#pace = new PollPace(options.config.pollIntervalMs);
     this.#nextDue = new NextDue(options.clock, options.config.pollIntervalMs);
     this.#budget = new InFlightBudget(options.config.maxBytesInFlight);
+    this.#membership = this.#join();
   }
 
   start(): void {
@@ -72,7 +80,27 @@ export class WorkerRun {
   async stop(graceMs: number, unsubscribed: Promise<void>): Promise<string[]> {
     this.#post({ kind: 'stop', graceMs, unsubscribed });
     await this.#ended;
-    return this.#stop?.abandonedIds() ?? [];
+    const abandoned = this.#stop?.abandonedIds() ?? [];
+    await this.#membership?.leave({ claimsRemain: abandoned.length > 0 });
+    return abandoned;
+  }
+
+  #join(): Membership | undefined {
+    const { workers, config, engine, clock, events, isListening } = this.#options;
+    if (!workers || config.takeoverAfterMs === false) return undefined;
+    return new Membership({
+      workers,
+      clock,
+      events,
+      takeoverMs: takeoverMs(config.takeoverAfterMs, engine.config.publishTimeoutMs),
+      report: () => ({
+        rowsInFlight: this.rowsInFlight,
+        isListening: isListening(),
+        outages: engine.availability.outages(),
+      }),
+      onLost: (standing, reason) => this.#post({ kind: 'standingLost', standing, reason }),
+      onTakenOver: () => this.hint('after-commit'),
+    });
   }
 
   async #loop(): Promise<void> {
@@ -120,6 +148,10 @@ export class WorkerRun {
       case 'lookAheadFailed':
         this.#onLookAheadFailed(event.error);
         break;
+      case 'standingLost':
+        for (const batch of this.#batches.keys())
+          if (batch.standing === event.standing) batch.lose(event.reason);
+        break;
       case 'batchEnded':
         this.#onBatchEnded(event.batch, event.summary);
         break;
@@ -144,10 +176,16 @@ export class WorkerRun {
     this.#cancelTimer();
     this.#isClaimDue = false;
     this.#isClaiming = true;
-    this.#options.engine.claim(limit).then(
+    this.#claim(limit).then(
       (batch) => this.#post({ kind: 'claimed', batch, limit }),
       (error: unknown) => this.#post({ kind: 'claimFailed', error }),
     );
+  }
+
+  async #claim(limit: number): Promise<ClaimedBatch | undefined> {
+    const { engine } = this.#options;
+    if (!this.#membership) return engine.claim(limit);
+    return engine.claim(limit, await this.#membership.grant());
   }
 
   /** How many rows may be claimed now. */

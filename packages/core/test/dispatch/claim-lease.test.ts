@@ -1,6 +1,6 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
-import { ClaimLease } from '../../src/dispatch/claim-lease.js';
+import { type Claim, ClaimLease, UNREGISTERED } from '../../src/dispatch/claim-lease.js';
 import { RowInFlight } from '../../src/dispatch/rows-in-flight.js';
 import { type CountingClock, deferred, openOutbox, rowWith } from '../outbox-fixture.js';
 
@@ -27,11 +27,15 @@ function inFlight(id: string): RowInFlight {
   return new RowInFlight(rowWith({ id }));
 }
 
+function claimAt(sentAtMs: number): Claim {
+  return { token: 'token', standing: UNREGISTERED, sentAtMs };
+}
+
 function openLease(ids: string[]): OpenLease {
   const { clock, store } = openOutbox({ claimTimeoutMs: 300 }, (options) => new ExtendingStore(options));
   const [a, b] = [inFlight('a'), inFlight('b')];
   const rows = ids.length === 1 ? [a] : [a, b];
-  return { clock, store, lease: new ClaimLease(store, 'token', rows, clock.monotonicMs(), clock), a, b };
+  return { clock, store, lease: new ClaimLease(store, claimAt(clock.monotonicMs()), rows, clock), a, b };
 }
 
 describe('ClaimLease', () => {
@@ -54,7 +58,7 @@ describe('ClaimLease', () => {
     const sentAtMs = clock.monotonicMs();
     const a = inFlight('a');
     await clock.advance(250);
-    const lease = new ClaimLease(store, 'token', [a], sentAtMs, clock);
+    const lease = new ClaimLease(store, claimAt(sentAtMs), [a], clock);
     await clock.advance(100);
     expect(store.asked).toEqual([['a'], ['a']]);
     expect(lease.holds(a)).toBe(true);

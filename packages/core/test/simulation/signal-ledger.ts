@@ -7,10 +7,13 @@ import type { History } from './history.js';
 import type { SimProcess } from './sim-process.js';
 
 interface Expected {
+  readonly claim: Claim;
   readonly summary: string;
   /** If a settle failed before, or a stop gave up waiting for it, the batch may end without an event. */
   readonly isCertain: boolean;
 }
+
+type Told = Outcome['kind'] | 'fenced' | 'unavailable';
 
 /** Checks the events of the engine: I12 (truthful events). */
 export class SignalLedger {
@@ -20,6 +23,8 @@ export class SignalLedger {
   readonly #told = new Map<SimProcess, Set<string>>();
   /** The claims of workers that have stopped since: no stop waits forever for the answer to a settle. */
   readonly #stopped = new WeakSet<Claim>();
+  /** What was recorded of each batch so far. */
+  readonly #outcomes = new WeakMap<Claim, Map<string, Told>>();
   /** How often each process emitted an outcome of each row. */
   readonly #ends = new Map<string, number>();
 
@@ -40,7 +45,7 @@ export class SignalLedger {
     events.on('listenerFailed', ({ error }) => this.#history.violated('I12', `a listener failed: ${error}`));
   }
 
-  /** The store answered a batch's settle: its summary must follow. */
+  /** The store answered a settle of a batch: when the batch has ended, its summary must follow. */
   expectBatch(
     process: SimProcess,
     claim: Claim | undefined,
@@ -48,8 +53,7 @@ export class SignalLedger {
     settled: readonly string[],
   ): void {
     if (!claim) return;
-    const counts = { dispatched: 0, failed: 0, dead: 0, released: 0, fenced: 0 };
-    let unavailable = 0;
+    const told = this.#toldOf(claim);
     for (const outcome of outcomes) {
       const { id, kind } = outcome;
       const isTrue = claim.rows.get(id)?.ended === kind;
@@ -57,15 +61,23 @@ export class SignalLedger {
       const isOurs = claim.hadSettleTrouble ? settled.includes(id) : isTrue;
       if (isOurs !== settled.includes(id))
         this.#history.violated('I3', `the store says ${!isTrue} of ${id} being ${kind}, and it is not so`);
-      counts[isOurs ? kind : 'fenced'] += 1;
-      if (isOurs && kind === 'released' && outcome.isUnavailable) unavailable += 1;
+      const isUnavailable = kind === 'released' && outcome.isUnavailable === true;
+      told.set(id, isOurs ? (isUnavailable ? 'unavailable' : kind) : 'fenced');
     }
-    const { released: _, ...told } = counts;
     const expected = {
-      summary: textOf({ fetched: claim.rows.size, ...told, unavailable }),
+      claim,
+      summary: summaryOf(claim, told),
       isCertain: !claim.hadSettleTrouble && !this.#stopped.has(claim),
     };
-    this.#expected.set(process, [...(this.#expected.get(process) ?? []), expected]);
+    // A settle while others of the batch are published is part of the same summary.
+    const others = (this.#expected.get(process) ?? []).filter((earlier) => earlier.claim !== claim);
+    this.#expected.set(process, [...others, expected]);
+  }
+
+  #toldOf(claim: Claim): Map<string, Told> {
+    const told = this.#outcomes.get(claim) ?? new Map<string, Told>();
+    this.#outcomes.set(claim, told);
+    return told;
   }
 
   /** The summary that `dispatchPending` returned. */
@@ -125,6 +137,19 @@ export class SignalLedger {
         this.#history.violated('I12', `${process.name} told that ${id} was fenced, and it was not`);
     }
   }
+}
+
+function summaryOf(claim: Claim, outcomes: ReadonlyMap<string, Told>): string {
+  const all = [...outcomes.values()];
+  const count = (told: Told): number => all.filter((one) => one === told).length;
+  return textOf({
+    fetched: claim.rows.size,
+    dispatched: count('dispatched'),
+    failed: count('failed'),
+    dead: count('dead'),
+    fenced: count('fenced'),
+    unavailable: count('unavailable'),
+  });
 }
 
 function textOf({ fetched, dispatched, failed, dead, fenced, unavailable = 0 }: DispatchSummary): string {

@@ -70,6 +70,10 @@ export class SimProcess implements Clock {
     return this.#offsetMs + this.#clock.elapsedMs;
   }
 
+  now(): number {
+    return this.#clock.now();
+  }
+
   schedule(delayMs: number, callback: () => void): () => void {
     const timer = Symbol('timer');
     this.#timers.add(timer);

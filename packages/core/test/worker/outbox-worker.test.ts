@@ -571,7 +571,8 @@ describe('a database that goes away', () => {
       expect(waits[place]).toBeLessThanOrEqual(longestMs);
     }
     expect(new Set(waits.slice(6)).size).toBeGreaterThan(1);
-    const polls = store.timesOf('fetchPending');
+    // Before its first claim, the worker asks which topics are paused.
+    const polls = store.timesOf('lookAhead');
     expect(polls.slice(1).map((atMs, place) => atMs - (polls[place] ?? 0))).toEqual(
       waits.slice(0, polls.length - 1),
     );
@@ -587,7 +588,7 @@ describe('a database that goes away', () => {
     store.goAway();
     worker(scripted(), { random: () => drawn }).start();
     await clock.advance(1_500);
-    expect(store.timesOf('fetchPending').slice(0, 5)).toEqual(times);
+    expect(store.timesOf('lookAhead').slice(0, 5)).toEqual(times);
     store.comeBack();
   });
 
@@ -622,7 +623,7 @@ describe('a database that goes away', () => {
     expect(publisher.published).toHaveLength(30);
     expect(heard.at(-1)).toEqual({ signal: 'recovered', told: { afterMs: expect.any(Number) } });
     expect(heard.filter(({ signal }) => signal === 'recovered')).toHaveLength(1);
-    const [first] = store.timesOf('fetchPending');
+    const [first] = store.timesOf('lookAhead');
     const recovered = heard.at(-1)?.told;
     expect(store.timesOf('fetchPending')).toContain(
       (first ?? 0) + (recovered as { afterMs: number }).afterMs,

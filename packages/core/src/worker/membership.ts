@@ -1,0 +1,175 @@
+import { hostname } from 'node:os';
+import { type ClaimGrant, noAnswer } from '../dispatch/dispatch-engine.js';
+import type { DispatchEvents } from '../observe/dispatch-events.js';
+import { BoundedWaits, type Clock } from '../runtime/timing.js';
+import type { OutboxWorkers, WorkerReport, WorkerSighting } from '../store/outbox-workers.js';
+import { Incarnation } from './incarnation.js';
+import { VERSION } from './version.js';
+import { HEARTBEAT_MS, WorkerWatch } from './worker-watch.js';
+
+/** Ending the claims of a lost worker writes a batch or two of rows. */
+const TAKEOVER_LIMIT_MS = 30_000;
+
+export interface MembershipOptions {
+  readonly workers: OutboxWorkers;
+  /** Others may take the claims over after they have not heard of this worker for this long. */
+  readonly takeoverMs: number;
+  readonly events: DispatchEvents;
+  readonly clock: Clock;
+  readonly report: () => WorkerReport;
+  /** The claims of `incarnation` must not be used any more. */
+  readonly onLost: (incarnation: Incarnation, reason: Error) => void;
+  /** Rows of a lost worker can be claimed. */
+  readonly onTakenOver: () => void;
+}
+
+/**
+ * The worker as one of those who share an outbox: it registers before it claims, says every few seconds that it is
+ * alive, and takes over the claims of others that it has not heard of.
+ */
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #calls: BoundedWaits;
+  readonly #watch = new WorkerWatch();
+  readonly #takingOver = new Set<string>();
+  #current: Incarnation | undefined;
+  /** At most one registration or heartbeat is under way. */
+  #asking: Promise<void> | undefined;
+  #isOver = false;
+  #cancelBeat: () => void = () => {};
+  #cancelDeadline: () => void = () => {};
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.#calls = new BoundedWaits(options.clock, noAnswer);
+  }
+
+  /** The right to claim. Rejects if the store does not confirm it. */
+  async grant(): Promise<ClaimGrant> {
+    if (!this.#current || this.#current.remainingMs === 0) await this.#ask();
+    const incarnation = this.#current;
+    if (!incarnation || incarnation.remainingMs === 0)
+      throw new Error('the worker could not confirm that it is still registered');
+    return { token: incarnation.nextToken(), standing: incarnation };
+  }
+
+  /** If claims remain, so does the record: others find this worker lost and take them over. */
+  async leave({ claimsRemain }: { claimsRemain: boolean }): Promise<void> {
+    this.#isOver = true;
+    this.#calls.giveUp(new Error('the worker was stopped'));
+    await this.#asking?.catch(() => {});
+    this.#cancelBeat();
+    this.#cancelDeadline();
+    if (!this.#current || claimsRemain) return;
+    const removing = this.#options.workers.remove(this.#current.id);
+    // If it fails, others find a record without a worker, and remove it.
+    await this.#calls.within(HEARTBEAT_MS, 'remove the worker', removing).catch(() => {});
+  }
+
+  /** Registers, or sends a heartbeat. Calls that come meanwhile share its end. */
+  #ask(): Promise<void> {
+    this.#asking ??= (this.#current ? this.#beat(this.#current) : this.#register()).finally(() => {
+      this.#asking = undefined;
+      if (!this.#isOver) this.#scheduleBeat();
+    });
+    return this.#asking;
+  }
+
+  async #register(): Promise<void> {
+    const { workers, takeoverMs, clock, report } = this.#options;
+    const incarnation = new Incarnation(takeoverMs, clock);
+    const sentAtMs = clock.monotonicMs();
+    const identity = {
+      id: incarnation.id,
+      host: hostname(),
+      pid: process.pid,
+      version: VERSION,
+      takeoverMs: Math.round(takeoverMs),
+    };
+    await this.#calls.within(HEARTBEAT_MS, 'register the worker', workers.register(identity, report()));
+    incarnation.acknowledged(sentAtMs);
+    this.#current = incarnation;
+    this.#watchDeadline(incarnation);
+  }
+
+  async #beat(incarnation: Incarnation): Promise<void> {
+    const { workers, clock, report, events } = this.#options;
+    const sentAtMs = clock.monotonicMs();
+    try {
+      const beating = workers.beat(incarnation.id, report());
+      const others = await this.#calls.within(HEARTBEAT_MS, 'heartbeat', beating);
+      if (others === undefined) {
+        this.#declaredLost(incarnation);
+        return await this.#register();
+      }
+      incarnation.acknowledged(sentAtMs);
+      this.#watchDeadline(incarnation);
+      this.#onSightings(others, sentAtMs);
+    } catch (error) {
+      this.#watch.forget();
+      if (!this.#isOver) events.emit('trouble', { error, retryInMs: HEARTBEAT_MS });
+      throw error;
+    }
+  }
+
+  #scheduleBeat(): void {
+    const { clock } = this.#options;
+    this.#cancelBeat();
+    const overdueInMs = Math.ceil(this.#watch.overdueAtMs - clock.monotonicMs());
+    const delayMs = Math.min(HEARTBEAT_MS, Math.max(overdueInMs, 1));
+    this.#cancelBeat = clock.schedule(delayMs, () => {
+      // Without a registration there is nothing to keep alive: the next claim registers.
+      if (this.#current) this.#ask().catch(() => {});
+    });
+  }
+
+  /** Publishes must not go on after the deadline, even if nothing else happens in this process. */
+  #watchDeadline(incarnation: Incarnation): void {
+    const { clock, takeoverMs } = this.#options;
+    this.#cancelDeadline();
+    this.#cancelDeadline = clock.schedule(incarnation.remainingMs, () =>
+      this.#lose(incarnation, `no heartbeat was answered for ${Math.round(takeoverMs)} ms`),
+    );
+  }
+
+  #declaredLost(incarnation: Incarnation): void {
+    incarnation.lose();
+    this.#cancelDeadline();
+    this.#current = undefined;
+    this.#options.events.emit('declaredLost', { workerId: incarnation.id });
+    this.#lose(incarnation, 'other workers had not heard of this one and have taken it over');
+  }
+
+  #lose(incarnation: Incarnation, why: string): void {
+    this.#options.onLost(incarnation, new Error(`the claims of this worker were lost: ${why}`));
+  }
+
+  #onSightings(others: readonly WorkerSighting[], sentAtMs: number): void {
+    const overdue = this.#watch.read(others, sentAtMs, this.#options.clock.monotonicMs());
+    for (const other of overdue) void this.#takeOver(other);
+    // Whoever declared it lost may have died before it could end its claims.
+    for (const other of others) if (other.isLost) void this.#takeOver(other);
+  }
+
+  /** Never rejects: if it fails, the next heartbeat tries again. */
+  async #takeOver(other: WorkerSighting): Promise<void> {
+    const { workers, events, onTakenOver } = this.#options;
+    const { id, host, pid } = other;
+    if (this.#takingOver.has(id)) return;
+    this.#takingOver.add(id);
+    try {
+      if (!other.isLost && !(await this.#within(workers.declareLost(id, other.lastSeen)))) return;
+      const rows = await this.#within(workers.takeOver(id));
+      events.emit('workerLost', { workerId: id, host, pid, rows });
+      if (rows > 0) onTakenOver();
+    } catch (error) {
+      if (!this.#isOver) events.emit('trouble', { error, retryInMs: HEARTBEAT_MS });
+    } finally {
+      this.#takingOver.delete(id);
+    }
+  }
+
+  #within<T>(call: Promise<T>): Promise<T> {
+    return this.#calls.within(TAKEOVER_LIMIT_MS, 'take over a lost worker', call);
+  }
+}
