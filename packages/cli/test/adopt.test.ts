@@ -75,6 +75,11 @@ describe('outbox:migrate on a foreign table', () => {
     const before = await columns();
     const { code, stdout, stderr } = await outbox('outbox:migrate', '--adopt', '--yes');
     expect(code).toBe(1);
+    expect(await outbox('outbox:migrate', '--adopt'), 'it is not asked for').toEqual({
+      code,
+      stdout,
+      stderr,
+    });
     expect(stdout).toMatch(/^-- Obstacle: column "type" must be filled/m);
     expect(stderr).toMatch(/^outbox:migrate: .*can't be adopted: column "type" .*drop not null.*\n$/);
     expect(await columns()).toEqual(before);
