@@ -2,12 +2,10 @@ import {
   composeModules,
   EnqueuePipeline,
   Lifecycles,
-  OutboxDispatcher,
   OutboxInterceptors,
   OutboxModule,
 } from '@postcommit/core';
 import { backoffDelayMs } from '@postcommit/core/internal';
-import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { expect, test } from 'vitest';
 
 test.each([Number.NaN, 0, -1, 1.5])('maxPayloadBytes %s is rejected where it is set', (maxPayloadBytes) => {
@@ -104,24 +102,4 @@ test('resources start before work and stop after it, whatever the order of the m
   await app.start();
   await app.stop();
   expect(steps).toEqual(['start connection', 'start worker', 'stop worker', 'stop connection']);
-});
-
-test('if nothing can be recorded, the first error is thrown', async () => {
-  let calls = 0;
-  class Unreachable extends MemoryOutboxStore {
-    override async settle(): Promise<string[]> {
-      calls += 1;
-      throw new Error(`failure ${calls}`);
-    }
-  }
-  const store = new Unreachable();
-  await store.enqueue([
-    { id: 'good', topic: 't', payload: 1 },
-    { id: 'bad', topic: 't', payload: 2 },
-  ]);
-  const dispatcher = new OutboxDispatcher(store, async ({ id }) => {
-    if (id === 'bad') throw new Error('no');
-  });
-  await expect(dispatcher.dispatchPending()).rejects.toThrow('failure 1');
-  expect(calls).toBe(2);
 });
