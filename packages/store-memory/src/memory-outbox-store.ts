@@ -149,7 +149,8 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     const nowMs = this.#table.now();
     const waits = [...this.#table.rows()].filter(isPending).map(({ availableAt }) => availableAt - nowMs);
     const next = waits.filter((ms) => ms > 0).reduce((least, ms) => Math.min(least, ms), Infinity);
-    return { ...(next < Infinity && { nextDueInMs: Math.ceil(next) }), pausedTopics: [] };
+    const pausedTopics = [...this.#table.pauses.keys()].sort();
+    return { ...(next < Infinity && { nextDueInMs: Math.ceil(next) }), pausedTopics };
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {

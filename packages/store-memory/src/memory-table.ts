@@ -1,8 +1,26 @@
 import { type NewRow, OutboxError } from '@postcommit/core';
+import { nameToken, type WorkerIdentity, type WorkerReport } from '@postcommit/core/internal';
 import { type MemoryRow, toMemoryRow } from './memory-row.js';
+
+/** The record of a worker. Times are milliseconds since 1970. */
+export interface MemoryWorker extends WorkerIdentity {
+  report: WorkerReport;
+  readonly startedAt: number;
+  lastSeenAt: number;
+  beats: number;
+  lostAt?: number;
+}
 
 /** A table that several memory stores can share, as several processes share one in a database. */
 export class MemoryTable {
+  static {
+    nameToken(this, '@postcommit/store-memory/MemoryTable');
+  }
+
+  /** The workers that share the table, by id. */
+  readonly workers: Map<string, MemoryWorker> = new Map();
+  /** The paused topics, and when each was paused. */
+  readonly pauses: Map<string, number> = new Map();
   readonly #now: () => number;
   readonly #rows = new Map<string, MemoryRow>();
   /** Ids inserted by open transactions. As with a unique index, no other transaction may use them. */

@@ -1,6 +1,9 @@
 import { EnqueuePipeline, OutboxStore, provideFactory, type StoreModule } from '@postcommit/core';
-import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
+import { assertKnownOptions, type OptionNames, OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import { MemoryOutboxPauses } from './memory-outbox-pauses.js';
 import { MemoryOutboxStore, type MemoryOutboxStoreOptions } from './memory-outbox-store.js';
+import { MemoryOutboxWorkers } from './memory-outbox-workers.js';
+import { MemoryTable } from './memory-table.js';
 import type { MemoryTransaction } from './memory-transaction.js';
 
 export type OutboxMemoryModuleOptions = Omit<MemoryOutboxStoreOptions, 'pipeline'>;
@@ -11,7 +14,7 @@ const OPTION_NAMES: OptionNames<OutboxMemoryModuleOptions> = {
   random: true,
 };
 
-/** Binds `MemoryOutboxStore` as the store. Rows are lost when the process ends. */
+/** Binds `MemoryOutboxStore` as the store, with its workers and paused topics. Rows are lost when the process ends. */
 export const OutboxMemoryModule: StoreModule<MemoryTransaction> & {
   forRoot(options?: OutboxMemoryModuleOptions): StoreModule<MemoryTransaction>;
 } = {
@@ -35,12 +38,15 @@ function memoryModule(options: OutboxMemoryModuleOptions): StoreModule<MemoryTra
     name: 'OutboxMemoryModule',
     store: MemoryOutboxStore,
     provides: [
+      provideFactory(MemoryTable, [], () => options.table ?? new MemoryTable()),
       provideFactory(
         MemoryOutboxStore,
-        [EnqueuePipeline],
-        (pipeline) => new MemoryOutboxStore({ ...options, pipeline }),
+        [EnqueuePipeline, MemoryTable],
+        (pipeline, table) => new MemoryOutboxStore({ ...options, pipeline, table }),
       ),
       { provide: OutboxStore, useExisting: MemoryOutboxStore },
+      provideFactory(OutboxWorkers, [MemoryTable], (table) => new MemoryOutboxWorkers(table)),
+      provideFactory(OutboxPauses, [MemoryTable], (table) => new MemoryOutboxPauses(table)),
     ],
   };
 }

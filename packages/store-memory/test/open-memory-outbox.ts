@@ -1,16 +1,27 @@
+import type { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 import {
+  MemoryOutboxPauses,
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
+  MemoryOutboxWorkers,
   MemoryTable,
   type MemoryTransaction,
   VirtualClock,
 } from '@postcommit/store-memory';
 import type { OutboxFixture } from '@postcommit/store-testkit';
 
-/** `createStore` lets a test put a subclass of its own in place of the store. */
-export function openMemoryOutbox(
-  createStore = (options: MemoryOutboxStoreOptions): MemoryOutboxStore => new MemoryOutboxStore(options),
-): OutboxFixture<MemoryTransaction> {
+/** Subclasses that a test puts in place of the store and its capabilities. */
+export interface MemoryParts {
+  readonly createStore?: (options: MemoryOutboxStoreOptions & { table: MemoryTable }) => MemoryOutboxStore;
+  readonly createWorkers?: (table: MemoryTable) => OutboxWorkers;
+  readonly createPauses?: (table: MemoryTable) => OutboxPauses;
+}
+
+export function openMemoryOutbox({
+  createStore = (options) => new MemoryOutboxStore(options),
+  createWorkers = (table) => new MemoryOutboxWorkers(table),
+  createPauses = (table) => new MemoryOutboxPauses(table),
+}: MemoryParts = {}): OutboxFixture<MemoryTransaction> {
   const clock = new VirtualClock();
   const table = new MemoryTable(clock);
   return {
@@ -29,6 +40,8 @@ export function openMemoryOutbox(
         rollback: async () => tx.rollback(),
       };
     },
+    workers: createWorkers(table),
+    pauses: createPauses(table),
     close: async () => {},
   };
 }

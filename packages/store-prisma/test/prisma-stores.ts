@@ -2,6 +2,7 @@ import { PrismaOutboxStore, type PrismaTransactionLike } from '@postcommit/store
 import { PrismaPg } from '@prisma/adapter-pg';
 import { afterAll, beforeAll } from 'vitest';
 import type { PostgresFixture, PostgresStores } from '../../store-sql/test/postgres-fixture.js';
+import { prismaExecutor } from '../src/prisma-executor.js';
 import { type Prisma, PrismaClient } from './gen/client.js';
 
 const PATIENCE = { maxWait: 60_000, timeout: 600_000 };
@@ -34,6 +35,7 @@ export function prismaStores(prisma: {
 }): PostgresStores<PrismaTransactionLike> {
   return {
     createStore: (_fixture, options) => new PrismaOutboxStore(prisma.client, options),
+    executor: () => prismaExecutor(prisma.client),
     begin: async () => {
       const { tx, commit, rollback } = await openTransaction(prisma.client);
       return {

@@ -7,7 +7,7 @@ import type {
   RowFilter,
   SchemaProblem,
 } from '@postcommit/core';
-import type { RowOrder } from '@postcommit/core/internal';
+import type { RowOrder, WorkerIdentity, WorkerReport } from '@postcommit/core/internal';
 import type { SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
 import type { NameQuote, TableName, TableOptions } from './table-name.js';
 
@@ -91,6 +91,8 @@ export interface SqlDialect {
   readonly quote: NameQuote;
   readonly locks: LockStatements;
   readonly processed: ProcessedStatements;
+  readonly workers: WorkerStatements;
+  readonly pauses: PauseStatements;
   readonly schema: SchemaStatements;
   /** Only if open transactions slow the outbox down and the database can list them. */
   readonly longTransactions?: LongTransactionStatements;
@@ -139,8 +141,11 @@ export interface SqlDialect {
   count(table: TableName, filter?: RowFilter): SqlStatement;
   /** One record with `pending` and `due`, counted up to `atMost` if given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
-  /** One record with `in_ms`: the time until the first row falls due that is not due yet, or null. */
-  nextDue(table: TableName): SqlStatement;
+  /**
+   * At least one record. Each has `in_ms`, the time until the first row falls due that is not due yet, or null, and
+   * `topic`, a paused topic, or null if there is none.
+   */
+  lookAhead(table: TableName): SqlStatement;
   /** Reads at most `limit` matching rows of each state, in index order. */
   peek(table: TableName, filter: RowFilter, limit: number, order?: RowOrder): SqlStatement;
   requeue(table: TableName, id: string, retry?: RetryOptions): SqlWork;
@@ -172,6 +177,40 @@ export interface ProcessedStatements {
   remember(table: TableName, consumer: string, rowId: string): SqlWork;
   /** Deletes one page; one record with `deleted`. */
   purgePage(table: TableName, ageMs: number, pageSize: number): SqlWork;
+}
+
+/** The workers that share the outbox, by the database's clock. */
+export interface WorkerStatements {
+  /** Does nothing if there is a record under this id. */
+  register(table: TableName, worker: WorkerIdentity, report: WorkerReport): SqlStatement;
+  /**
+   * Statements that run one after another, each on its own. The last one returns no record if this worker is lost or has
+   * no record; otherwise one for each other worker, or one with a null `id` if there is none.
+   */
+  beat(table: TableName, id: string, report: WorkerReport): readonly SqlStatement[];
+  /** Returns a record if this call declared the worker lost. */
+  declareLost(table: TableName, id: string, lastSeen: string): SqlWork;
+  /**
+   * Ends claims of a worker that was declared lost, at most `pageSize`; one record with `ended`. Waits for no lock: rows
+   * that are locked are skipped.
+   */
+  endClaims(table: TableName, id: string, pageSize: number): SqlWork;
+  /** Deletes the record of a worker that was declared lost, unless `endClaims` has left claims of it. */
+  forgetLost(table: TableName, id: string): SqlWork;
+  remove(table: TableName, id: string): SqlStatement;
+  list(table: TableName): SqlStatement;
+}
+
+/** The longest claim, and so the longest wait for a row of a lost worker. */
+export const MAX_WAIT_MS = 2 ** 31 - 1;
+
+/** The topics that are paused. A returned record means that the call changed something. */
+export interface PauseStatements {
+  /** Wakes workers, if the database can. */
+  pause(table: TableName, topic: string): SqlWork;
+  resume(table: TableName, topic: string): SqlWork;
+  /** Records with `topic` and `since_ms`. */
+  list(table: TableName): SqlStatement;
 }
 
 /** How to create the tables, and how to find what is missing. */

@@ -32,13 +32,29 @@ const FIRST_COLUMNS: readonly string[] = [
   'seq',
 ];
 
-/** The columns of the side tables. */
-export const SIDE_COLUMNS: Readonly<Record<'_locks' | '_processed', readonly string[]>> = {
+/** The suffix of a table beside the outbox. */
+export type SideTable = '_locks' | '_processed' | '_workers' | '_paused';
+
+export const SIDE_COLUMNS: Readonly<Record<SideTable, readonly string[]>> = {
   _locks: ['name', 'token', 'locked_until'],
   _processed: ['consumer', 'row_id', 'processed_at'],
+  _workers: [
+    'id',
+    'host',
+    'pid',
+    'version',
+    'started_at',
+    'last_seen',
+    'takeover_ms',
+    'rows_in_flight',
+    'is_listening',
+    'outages',
+    'lost_at',
+  ],
+  _paused: ['topic', 'paused_at'],
 };
 
-export const SIDE_TABLES = ['_locks', '_processed'] as const;
+export const SIDE_TABLES: readonly SideTable[] = ['_locks', '_processed', '_workers', '_paused'];
 
 /** How to fix a name clash with a table that is not ours. */
 export const FOREIGN_TABLE_FIX =

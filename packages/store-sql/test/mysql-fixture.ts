@@ -5,7 +5,7 @@ import { createPool, type Pool } from 'mysql2/promise';
 import { afterAll, beforeAll } from 'vitest';
 import { mysqlExecutor, queryOn } from './mysql-executor.js';
 import { MysqlSession } from './mysql-session.js';
-import { type SqlFixture, TIMES } from './sql-fixture.js';
+import { SIDE_TIMES, type SqlFixture, TIMES } from './sql-fixture.js';
 
 export interface MysqlFixture extends SqlFixture {
   readonly url: string;
@@ -42,11 +42,13 @@ export function useMysql(
           : [`set innodb_lock_wait_timeout = ${Math.max(1, Math.ceil(lockTimeoutMs / 1_000))}`],
       ),
     clear: async () => {
-      await fixture.query('truncate table outbox');
+      for (const table of ['outbox', ...Object.keys(SIDE_TIMES)]) await fixture.query(`truncate table ${table}`);
     },
     shiftTimes: async (ms) => {
-      const shifted = TIMES.map((column) => `${column} = ${column} - interval ${ms * 1_000} microsecond`);
-      await fixture.query(`update outbox set ${shifted.join(', ')}`);
+      for (const [table, times] of Object.entries({ outbox: TIMES, ...SIDE_TIMES })) {
+        const shifted = times.map((column) => `${column} = ${column} - interval ${ms * 1_000} microsecond`);
+        await fixture.query(`update ${table} set ${shifted.join(', ')}`);
+      }
     },
   };
   beforeAll(async () => {

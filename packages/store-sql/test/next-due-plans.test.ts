@@ -34,7 +34,7 @@ describe(`with ${ROWS} rows due and ${ROWS} for later, on PostgreSQL`, () => {
     it.each(['custom', 'generic'] as const)(
       'the next due time is one entry of each index, %s plan',
       async (mode) => {
-        const plan = await explained(fixture.pool, postgres.nextDue(TABLE), mode);
+        const plan = await explained(fixture.pool, postgres.lookAhead(TABLE), mode);
         expect(plan.seqScans).toBe(0);
         expect(plan.rowsRead).toBe(ENTRIES);
         expect(plan.rowsSorted).toBeLessThanOrEqual(1);
@@ -43,7 +43,7 @@ describe(`with ${ROWS} rows due and ${ROWS} for later, on PostgreSQL`, () => {
   });
 
   it('and it is the right one', async () => {
-    const [record] = await fixture.query(postgres.nextDue(TABLE).text);
+    const [record] = await fixture.query(postgres.lookAhead(TABLE).text);
     expect(Number(record?.in_ms)).toBeLessThanOrEqual(FIRST_S * 1_000 + 1_000);
     expect(Number(record?.in_ms)).toBeGreaterThan(0);
   });
@@ -70,7 +70,7 @@ describeOnMysql(`with ${ROWS} rows due and ${ROWS} for later, on MariaDB or MySQ
   it('the next due time is one entry of each index', async () => {
     const connection = await fixture.pool.getConnection();
     try {
-      const { text } = mysql.nextDue(table);
+      const { text } = mysql.lookAhead(table);
       await connection.query('flush status');
       const [found] = await connection.query(text);
       const [status] = await connection.query("show session status like 'Handler_read%'");

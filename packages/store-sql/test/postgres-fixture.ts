@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { PostgresSession } from './postgres-session.js';
-import { type SqlFixture, type SqlStores, TIMES } from './sql-fixture.js';
+import { SIDE_TIMES, type SqlFixture, type SqlStores, TIMES } from './sql-fixture.js';
 import { TABLE } from './sql-session.js';
 
 export interface PostgresFixture extends SqlFixture {
@@ -39,7 +39,7 @@ export function usePostgres(
     connect: ({ lockTimeoutMs } = {}) =>
       PostgresSession.connect(fixture, lockTimeoutMs === undefined ? '' : `-c lock_timeout=${lockTimeoutMs}`),
     clear: async () => {
-      await fixture.query('truncate outbox restart identity');
+      await fixture.query('truncate outbox, outbox_workers, outbox_paused restart identity');
     },
     shiftTimes: (ms) => shiftTimes(fixture, ms),
   };
@@ -60,6 +60,8 @@ export async function ensureSchema({ pool }: Pick<PostgresFixture, 'pool'>): Pro
 }
 
 export async function shiftTimes({ query }: Pick<PostgresFixture, 'query'>, ms: number): Promise<void> {
-  const shifted = TIMES.map((column) => `${column} = ${column} - $1::float8 * interval '1 millisecond'`);
-  await query(`update outbox set ${shifted.join(', ')}`, [ms]);
+  for (const [table, times] of Object.entries({ outbox: TIMES, ...SIDE_TIMES })) {
+    const shifted = times.map((column) => `${column} = ${column} - $1::float8 * interval '1 millisecond'`);
+    await query(`update ${table} set ${shifted.join(', ')}`, [ms]);
+  }
 }

@@ -1,5 +1,11 @@
 import type { OutboxStoreOptions, TransactionalOutboxStore } from '@postcommit/core';
-import type { SqlDialect, SqlExecutor, TableName } from '@postcommit/store-sql';
+import {
+  type SqlDialect,
+  type SqlExecutor,
+  SqlOutboxPauses,
+  SqlOutboxWorkers,
+  type TableName,
+} from '@postcommit/store-sql';
 import type { OutboxFixture, StoreHarness, TestTransaction } from '@postcommit/store-testkit';
 import type { SqlSession } from './sql-session.js';
 
@@ -34,10 +40,18 @@ export const TIMES = [
   'claimed_until',
 ];
 
+/** The same for the tables beside the outbox. */
+export const SIDE_TIMES: Readonly<Record<string, readonly string[]>> = {
+  outbox_workers: ['started_at', 'last_seen', 'lost_at'],
+  outbox_paused: ['paused_at'],
+};
+
 /** How a store's test makes its stores and transactions on the database. */
 export interface SqlStores<Fixture extends SqlFixture, Tx> {
   createStore(fixture: Fixture, options?: OutboxStoreOptions): TransactionalOutboxStore<Tx>;
   begin(fixture: Fixture): Promise<TestTransaction<Tx>>;
+  /** How the store's capabilities run their statements. @default as the fixture does */
+  executor?(fixture: Fixture): SqlExecutor<never>;
 }
 
 export function storeHarness<Fixture extends SqlFixture, Tx>(
@@ -45,6 +59,16 @@ export function storeHarness<Fixture extends SqlFixture, Tx>(
   stores: SqlStores<Fixture, Tx>,
 ): StoreHarness<Tx> {
   return { open: () => openOutbox(fixture, stores) };
+}
+
+export function capabilities(
+  executor: SqlExecutor<never>,
+  dialect: SqlDialect,
+): Pick<OutboxFixture, 'workers' | 'pauses'> {
+  return {
+    workers: new SqlOutboxWorkers(executor, { dialect }),
+    pauses: new SqlOutboxPauses(executor, { dialect }),
+  };
 }
 
 async function openOutbox<Fixture extends SqlFixture, Tx>(
@@ -60,6 +84,7 @@ async function openOutbox<Fixture extends SqlFixture, Tx>(
       return record?.now as Date;
     },
     advance: (ms) => fixture.shiftTimes(ms),
+    ...capabilities(stores.executor?.(fixture) ?? fixture.executor, fixture.dialect),
     begin: async () => {
       const tx = await stores.begin(fixture);
       open.push(tx);

@@ -53,7 +53,7 @@ const bounded: Record<string, SqlWork> = {
   'a look for receipts': sqlite.findReceipts(TABLE, 'token', [{ id: 'r1', kind: 'dispatched' }]),
   counts: sqlite.count(TABLE),
   'the backlog': sqlite.backlog(TABLE, undefined),
-  'when the next row falls due': sqlite.nextDue(TABLE),
+  'when the next row falls due': sqlite.lookAhead(TABLE),
   'peek at all rows': sqlite.peek(TABLE, {}, 10),
   'peek at the rows of a topic': sqlite.peek(TABLE, { topic: 't' }, 10),
   'peek at pending rows': sqlite.peek(TABLE, { state: 'pending' }, 10),

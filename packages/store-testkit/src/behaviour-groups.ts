@@ -6,13 +6,16 @@ import { inspection } from './behaviours/inspection.js';
 import { leavingOutTopics } from './behaviours/leaving-out-topics.js';
 import { nextDue } from './behaviours/next-due.js';
 import { ordering } from './behaviours/ordering.js';
+import { pauses } from './behaviours/pauses.js';
 import { purging } from './behaviours/purging.js';
 import { requeuing } from './behaviours/requeuing.js';
 import { retakenClaims } from './behaviours/retaken-claims.js';
 import { retries } from './behaviours/retries.js';
 import { settling } from './behaviours/settling.js';
+import { takeovers } from './behaviours/takeovers.js';
 import { transactions } from './behaviours/transactions.js';
 import { validation } from './behaviours/validation.js';
+import { workers } from './behaviours/workers.js';
 
 export const behaviourGroups: readonly BehaviourGroup[] = [
   enqueuing,
@@ -29,4 +32,7 @@ export const behaviourGroups: readonly BehaviourGroup[] = [
   requeuing,
   purging,
   concurrency,
+  workers,
+  takeovers,
+  pauses,
 ];

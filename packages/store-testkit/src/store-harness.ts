@@ -1,4 +1,5 @@
 import type { OutboxStoreOptions, TransactionalOutboxStore } from '@postcommit/core';
+import type { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 
 /** What the tests need from a store. */
 export interface StoreHarness<Tx = unknown> {
@@ -18,7 +19,21 @@ export interface OutboxFixture<Tx = unknown> {
   advance(ms: number): Promise<void>;
   /** Begins a transaction on a separate connection. */
   begin(): Promise<TestTransaction<Tx>>;
+  /** The workers that share this outbox. A store without them skips the groups `workers` and `takeovers`. */
+  readonly workers?: OutboxWorkers;
+  /** The paused topics of this outbox. A store without them skips the group `pauses`. */
+  readonly pauses?: OutboxPauses;
   close(): Promise<void>;
+}
+
+/** Throws if the fixture lacks a capability that a group needs. */
+export function capability<Name extends 'workers' | 'pauses'>(
+  outbox: OutboxFixture,
+  name: Name,
+): NonNullable<OutboxFixture[Name]> {
+  const found = outbox[name];
+  if (found) return found;
+  throw new Error(`the fixture has no '${name}': return them from open(), or skip the group`);
 }
 
 /** A transaction that the behaviour ends itself, so that two transactions can interleave. */

@@ -1,11 +1,9 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import type { OutboxFixture } from '@postcommit/store-testkit';
 import { describe, expect, it } from 'vitest';
-import { openMemoryOutbox } from '../../store-memory/test/open-memory-outbox.js';
+import { type MemoryParts, openMemoryOutbox } from '../../store-memory/test/open-memory-outbox.js';
 import { behaviourGroups } from '../src/behaviour-groups.js';
 import { mutants } from './mutants.js';
-
-type CreateStore = Parameters<typeof openMemoryOutbox>[0];
 
 const behaviours = Object.assign({}, ...behaviourGroups.map((group) => group.behaviours)) as Record<
   string,
@@ -13,19 +11,17 @@ const behaviours = Object.assign({}, ...behaviourGroups.map((group) => group.beh
 >;
 
 /** The behaviours that a store fails. */
-async function failures(createStore?: CreateStore): Promise<string[]> {
+async function failures(parts: MemoryParts): Promise<string[]> {
   const failed: string[] = [];
   for (const [sentence, behaviour] of Object.entries(behaviours)) {
-    await behaviour(openMemoryOutbox(createStore) as unknown as OutboxFixture).catch(() =>
-      failed.push(sentence),
-    );
+    await behaviour(openMemoryOutbox(parts) as unknown as OutboxFixture).catch(() => failed.push(sentence));
   }
   return failed;
 }
 
 describe('the testkit itself', () => {
   it('finds nothing wrong with the reference store', async () => {
-    expect(await failures((options) => new MemoryOutboxStore(options))).toEqual([]);
+    expect(await failures({ createStore: (options) => new MemoryOutboxStore(options) })).toEqual([]);
   });
 
   it('has no two behaviours of the same name', () => {
@@ -33,12 +29,10 @@ describe('the testkit itself', () => {
     expect(new Set(sentences).size).toBe(sentences.length);
   });
 
-  for (const { defect, caughtBy, create } of mutants) {
+  for (const { defect, caughtBy, parts } of mutants) {
     it(`catches a store that ${defect}`, async () => {
       expect(Object.keys(behaviours)).toContain(caughtBy);
-      expect(await failures((options) => create(options as Parameters<typeof create>[0]))).toContain(
-        caughtBy,
-      );
+      expect(await failures(parts)).toContain(caughtBy);
     });
   }
 });

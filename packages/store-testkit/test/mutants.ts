@@ -17,12 +17,14 @@ import {
   type MemoryTable,
   type MemoryTransaction,
 } from '@postcommit/store-memory';
+import type { MemoryParts } from '../../store-memory/test/open-memory-outbox.js';
+import { pauseMutants, workerMutants } from './capability-mutants.js';
 
 /** A store with one deliberate defect, and the behaviour that must fail because of it. */
 export interface Mutant {
   readonly defect: string;
   readonly caughtBy: string;
-  create(options: MemoryOutboxStoreOptions & { table: MemoryTable }): MemoryOutboxStore;
+  readonly parts: MemoryParts;
 }
 
 type Row = ReturnType<MemoryTable['rows']> extends Iterable<infer R> ? R : never;
@@ -48,7 +50,7 @@ abstract class BrokenStore extends MemoryOutboxStore {
 type BrokenStoreClass = new (options: MemoryOutboxStoreOptions & { table: MemoryTable }) => BrokenStore;
 
 function mutant(defect: string, caughtBy: string, Store: BrokenStoreClass): Mutant {
-  return { defect, caughtBy, create: (options) => new Store(options) };
+  return { defect, caughtBy, parts: { createStore: (options) => new Store(options) } };
 }
 
 export const mutants: readonly Mutant[] = [
@@ -643,6 +645,8 @@ export const mutants: readonly Mutant[] = [
       }
     },
   ),
+  ...workerMutants,
+  ...pauseMutants,
 ];
 
 function nextDue(inMs: number | undefined): LookAhead {

@@ -1,9 +1,9 @@
-import { SqlOutboxSchema } from '@postcommit/store-sql';
+import { SqlOutboxSchema, sqlite } from '@postcommit/store-sql';
 import type { OutboxFixture, StoreHarness, TestTransaction } from '@postcommit/store-testkit';
 import { TypeormOutboxStore, typeormDatabase } from '@postcommit/store-typeorm';
 import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
 import { afterEach } from 'vitest';
-import { TIMES } from '../../store-sql/test/sql-fixture.js';
+import { capabilities, SIDE_TIMES, TIMES } from '../../store-sql/test/sql-fixture.js';
 
 type SqljsOptions = Extract<DataSourceOptions, { type: 'sqljs' }>;
 
@@ -28,8 +28,10 @@ export function schemaOf(dataSource: DataSource): SqlOutboxSchema {
 
 /** Lets time pass by moving every stored time into the past. */
 export async function shiftTimes(dataSource: DataSource, ms: number): Promise<void> {
-  const shifted = TIMES.map((column) => `${column} = ${column} - ${ms}`);
-  await dataSource.query(`update outbox set ${shifted.join(', ')}`);
+  for (const [table, times] of Object.entries({ outbox: TIMES, ...SIDE_TIMES })) {
+    const shifted = times.map((column) => `${column} = ${column} - ${ms}`);
+    await dataSource.query(`update ${table} set ${shifted.join(', ')}`);
+  }
 }
 
 export async function beginOn(dataSource: DataSource): Promise<TestTransaction<EntityManager>> {
@@ -72,6 +74,7 @@ async function openOutbox(): Promise<OutboxFixture<EntityManager>> {
     },
     advance: (ms) => shiftTimes(dataSource, ms),
     begin: () => beginOn(dataSource),
+    ...capabilities(typeormDatabase(dataSource).executor, sqlite),
     close: () => dataSource.destroy(),
   };
 }

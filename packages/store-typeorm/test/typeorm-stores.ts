@@ -1,4 +1,4 @@
-import { TypeormOutboxStore } from '@postcommit/store-typeorm';
+import { TypeormOutboxStore, typeormDatabase } from '@postcommit/store-typeorm';
 import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
 import { afterAll, beforeAll } from 'vitest';
 import type { SqlFixture, SqlStores } from '../../store-sql/test/sql-fixture.js';
@@ -26,6 +26,7 @@ export function typeormStores(source: {
 }): SqlStores<SqlFixture, EntityManager> {
   return {
     createStore: (_fixture, options) => new TypeormOutboxStore(source.dataSource, options),
+    executor: () => typeormDatabase(source.dataSource).executor,
     begin: async () => {
       const queryRunner = source.dataSource.createQueryRunner();
       await queryRunner.startTransaction();

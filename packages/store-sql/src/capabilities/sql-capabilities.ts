@@ -9,7 +9,7 @@ import {
   provideFactory,
   type Token,
 } from '@postcommit/core';
-import { OutboxDiagnostics } from '@postcommit/core/internal';
+import { OutboxDiagnostics, OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 import { ClaimSessions } from '../claim/claim-sessions.js';
 import type { SqlTableOptions } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';
@@ -20,7 +20,9 @@ import type { SqlOutboxStore } from '../store/sql-outbox-store.js';
 import type { SqlOutboxStoreOptions } from '../store/store-options.js';
 import { SqlDiagnostics } from './sql-diagnostics.js';
 import { SqlJobLock } from './sql-job-lock.js';
+import { SqlOutboxPauses } from './sql-outbox-pauses.js';
 import { SqlOutboxSchema } from './sql-outbox-schema.js';
+import { SqlOutboxWorkers } from './sql-outbox-workers.js';
 import { SqlProcessedMessages } from './sql-processed-messages.js';
 
 /** The outbox tables and how to run statements on them. */
@@ -49,6 +51,8 @@ export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions 
     bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
     bind(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, table)),
     bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
+    bind(OutboxWorkers, ({ executor, table }) => new SqlOutboxWorkers(executor, table)),
+    bind(OutboxPauses, ({ executor, table }) => new SqlOutboxPauses(executor, table)),
   ];
   if (!wakeup || !listenClient) return capabilities;
   const listening = { listenClient, ...(clock && { clock }) };

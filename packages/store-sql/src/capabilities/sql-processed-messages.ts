@@ -2,7 +2,7 @@ import { ProcessedMessages } from '@postcommit/core';
 import type { ProcessedStatements, SqlTableOptions } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
-import { inPages } from '../store/sql-outbox-store.js';
+import { deletedRows, inPages } from '../store/in-pages.js';
 import { TableName } from '../table-name.js';
 
 /**
@@ -29,6 +29,8 @@ export class SqlProcessedMessages<Tx> extends ProcessedMessages<Tx> {
   }
 
   purge({ ageMs }: { readonly ageMs: number }): Promise<number> {
-    return inPages((pageSize) => this.#executor(this.#statements.purgePage(this.#table, ageMs, pageSize)));
+    return inPages(async (pageSize) =>
+      deletedRows(await this.#executor(this.#statements.purgePage(this.#table, ageMs, pageSize))),
+    );
   }
 }

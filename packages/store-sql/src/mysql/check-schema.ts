@@ -2,7 +2,9 @@ import type { Comparison, Difference } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { SIDE_TABLES, statementsOf } from '../table-origin.js';
+import { list } from './columns.js';
 import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
+import { EXACT_COLLATIONS } from './definitions.js';
 import {
   CHECKS,
   COLUMNS,
@@ -11,15 +13,14 @@ import {
   columnDefinition,
   createStatements,
   DUE_TIME,
-  EXACT_COLLATIONS,
   INDEXES,
   type IndexSpec,
   indexDefinition,
   markTable,
   SEQ,
   schemaTitle,
-  sideTables,
 } from './schema.js';
+import { createSideTable } from './side-tables.js';
 
 /** Compares the catalog with what the store needs. */
 export function* compare(table: TableName): SqlSteps<Comparison> {
@@ -73,10 +74,14 @@ function otherDifferences(table: TableName, { tables, indexes, constraints }: Ca
   return [
     ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
     ...checkDifferences(table, constraints),
-    ...(tables.length < 3
-      ? [required(`table ${table.sql}_locks or ${table.sql}_processed is missing`, sideTables(table))]
-      : []),
+    ...sideTableDifferences(table, tables),
   ];
+}
+
+function sideTableDifferences(table: TableName, tables: readonly SqlRecord[]): Difference[] {
+  return SIDE_TABLES.filter((suffix) => !tables.some(({ name }) => name === `${table.table}${suffix}`)).map(
+    (suffix) => required(`table ${table.quoted(suffix)} is missing`, createSideTable(table, suffix)),
+  );
 }
 
 /** Aliased, since servers differ in the case of the catalog's column names. */
@@ -85,7 +90,7 @@ function describeTables(table: TableName): SqlStatement {
     text: `
       select table_name as name, table_type as kind, engine as engine, table_comment as comment
       from information_schema.tables
-      where table_schema = coalesce(?, database()) and table_name in (?, ?, ?)`,
+      where table_schema = coalesce(?, database()) and table_name in (${list(allTables(table))})`,
     values: [table.schema ?? null, ...allTables(table)],
   };
 }
@@ -97,7 +102,7 @@ function describeColumns(table: TableName): SqlStatement {
         collation_name as collation, column_default as value, extra as extra, generation_expression as expression,
         version() like '%MariaDB%' as on_mariadb
       from information_schema.columns
-      where table_schema = coalesce(?, database()) and table_name in (?, ?, ?)`,
+      where table_schema = coalesce(?, database()) and table_name in (${list(allTables(table))})`,
     values: [table.schema ?? null, ...allTables(table)],
   };
 }

@@ -5,13 +5,15 @@ import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, nextDue, peek } from './inspect.js';
+import { backlog, count, lookAhead, peek } from './inspect.js';
 import { locks } from './locks.js';
 import { longTransactions } from './long-transactions.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
+import { pauses } from './pauses.js';
 import { processed } from './processed.js';
 import { createStatements, lockSchema, schemaTitle, unlockSchema } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
+import { workers } from './workers.js';
 
 /** The dialect for MariaDB 10.6 or newer and MySQL 8.0.17 or newer; tested on MariaDB 10.11 and MySQL 9.7. */
 export const mysql = {
@@ -21,6 +23,8 @@ export const mysql = {
   quote: '`',
   locks,
   processed,
+  workers,
+  pauses,
   schema: {
     title: schemaTitle(),
     create: createStatements,
@@ -43,7 +47,7 @@ export const mysql = {
   extendClaim,
   count,
   backlog,
-  nextDue,
+  lookAhead,
   peek,
   requeue,
   requeueWhere,

@@ -17,7 +17,7 @@ import { COLUMNS, markTable } from './schema.js';
 /** What the catalog says about the tables. */
 export interface Catalog {
   readonly tables: readonly SqlRecord[];
-  /** Of all three tables. */
+  /** Of all tables. */
   readonly columns: readonly SqlRecord[];
   readonly indexes: readonly SqlRecord[];
   /** CHECK constraints and foreign keys, including those of other tables that reference this one. */

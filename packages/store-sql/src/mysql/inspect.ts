@@ -52,8 +52,8 @@ export function backlog(table: TableName, atMost: number | undefined): SqlStatem
   };
 }
 
-/** One index entry of each kind: the first behind the rows that are due. */
-export function nextDue(table: TableName): SqlStatement {
+/** Reads one index entry of each kind: the first behind the rows that are due. */
+export function lookAhead(table: TableName): SqlStatement {
   const first = (column: string, index: string): string => `(
           select ${column} from ${byIndex(table, index)}
           where ${column} > ${NOW}
@@ -64,8 +64,9 @@ export function nextDue(table: TableName): SqlStatement {
   const keyed = first('keyed_due_at', '_keyed_due');
   return {
     text: `
-      select least(coalesce(unkeyed, keyed), coalesce(keyed, unkeyed)) as in_ms
-      from (select ${msUntil(unkeyed)} as unkeyed, ${msUntil(keyed)} as keyed) waits`,
+      select least(coalesce(unkeyed, keyed), coalesce(keyed, unkeyed)) as in_ms, p.topic
+      from (select ${msUntil(unkeyed)} as unkeyed, ${msUntil(keyed)} as keyed) waits
+      left join ${table.quoted('_paused')} p on true`,
     values: [],
   };
 }

@@ -1,10 +1,12 @@
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
-import { MARK } from '../table-origin.js';
+import { MARK, SIDE_TABLES } from '../table-origin.js';
 import { NOW, PENDING } from './columns.js';
+import { EXACT, TABLE_OPTIONS, TIME } from './definitions.js';
+import { createSideTable } from './side-tables.js';
 
 /** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 export interface ColumnSpec {
   readonly name: string;
@@ -18,9 +20,6 @@ export interface ColumnSpec {
   readonly backfill?: string;
   readonly generated?: string;
 }
-
-/** In UTC; a TIMESTAMP would follow the session's time zone. */
-const TIME = 'datetime(6)';
 
 /**
  * MySQL computes generated columns twice: before and after it evaluates a default that is an expression. The first time,
@@ -96,12 +95,6 @@ export const CHECKS: readonly CheckSpec[] = [
 /** Clusters rows by `seq`, the order in which they were enqueued. */
 export const SEQ = '`seq` bigint not null auto_increment';
 
-/** A binary collation for all texts. This older one, which both servers have, ignores trailing spaces. */
-const TABLE_OPTIONS = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin';
-/** The servers name the exact collation differently; each reads only its own comment. */
-const EXACT = 'character set utf8mb4 /*!80000 collate utf8mb4_0900_bin */ /*M! collate utf8mb4_nopad_bin */';
-export const EXACT_COLLATIONS = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin'];
-
 /** Every statement is idempotent. */
 export function createStatements(table: TableName): string[] {
   const lines = [
@@ -113,7 +106,7 @@ export function createStatements(table: TableName): string[] {
   ];
   return [
     `create table if not exists ${table.sql} (\n  ${lines.join(',\n  ')}\n) ${TABLE_OPTIONS} comment '${schemaTitle()}'`,
-    ...sideTables(table),
+    ...SIDE_TABLES.flatMap((suffix) => createSideTable(table, suffix)),
   ];
 }
 
@@ -144,25 +137,6 @@ export function schemaTitle(): string {
 
 export function markTable(table: TableName): string {
   return `alter table ${table.sql} comment = '${schemaTitle()}'`;
-}
-
-/** The tables for job locks and processed messages. */
-export function sideTables(table: TableName): string[] {
-  return [
-    `create table if not exists ${table.quoted('_locks')} (
-  \`name\` varchar(255) ${EXACT} not null,
-  \`token\` varchar(36) not null,
-  \`locked_until\` ${TIME} not null,
-  primary key (\`name\`)
-) ${TABLE_OPTIONS}`,
-    `create table if not exists ${table.quoted('_processed')} (
-  \`consumer\` varchar(255) ${EXACT} not null,
-  \`row_id\` varchar(36) ${EXACT} not null,
-  \`processed_at\` ${TIME} not null default (${NOW}),
-  primary key (\`consumer\`, \`row_id\`),
-  key ${table.part('_processed_at')} (\`processed_at\`)
-) ${TABLE_OPTIONS}`,
-  ];
 }
 
 /** Longer than altering a large table takes. */

@@ -1,6 +1,7 @@
 import type { Comparison, Difference } from '../dialect.js';
 import type { SqlSteps } from '../sql-statement.js';
 import { nameInText, quoteText, type TableName } from '../table-name.js';
+import { SIDE_TABLES } from '../table-origin.js';
 import { structureDifferences } from './check-structure.js';
 import {
   type Catalog,
@@ -22,9 +23,9 @@ import {
   markTable,
   STORAGE,
   schemaTitle,
-  sideTables,
   storage,
 } from './schema.js';
+import { createSideTable } from './side-tables.js';
 
 /** Claims change these columns: an index on one of them makes every claim write every index. */
 const CLAIM_COLUMNS = ['claim_token', 'claimed_at', 'claimed_until', 'retakes'];
@@ -61,7 +62,7 @@ function otherDifferences(table: TableName, catalog: Catalog): Difference[] {
     ...primaryKeyDifference(table, catalog),
     ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
     ...constraintDifferences(table, catalog.constraints),
-    ...sideTableDifference(table, catalog),
+    ...sideTableDifferences(table, catalog),
     ...harmfulIndexes(table, indexes),
     ...storageDifference(table, catalog),
   ];
@@ -197,10 +198,10 @@ function constraintDifferences(table: TableName, constraints: readonly Constrain
   );
 }
 
-function sideTableDifference(table: TableName, { sides }: Catalog): Difference[] {
-  if (sides._locks && sides._processed) return [];
-  const problem = `table ${table.quoted('_locks')} or ${table.quoted('_processed')} is missing`;
-  return [required(problem, sideTables(table))];
+function sideTableDifferences(table: TableName, { sides }: Catalog): Difference[] {
+  return SIDE_TABLES.filter((suffix) => !sides[suffix]).map((suffix) =>
+    required(`table ${table.quoted(suffix)} is missing`, createSideTable(table, suffix)),
+  );
 }
 
 function harmfulIndexes(table: TableName, indexes: readonly Index[]): Difference[] {

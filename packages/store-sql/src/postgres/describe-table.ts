@@ -1,5 +1,6 @@
 import type { SqlRecord, SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
+import { SIDE_TABLES, type SideTable } from '../table-origin.js';
 
 export interface Column {
   readonly name: string;
@@ -33,7 +34,7 @@ export interface Sequence {
   readonly cache: string;
 }
 
-export interface SideTable {
+export interface DescribedSide {
   readonly isTable: boolean;
   readonly columns: readonly Column[];
 }
@@ -49,7 +50,7 @@ export interface Catalog {
   readonly storage: string;
   readonly columnComment: unknown;
   readonly tableComment: unknown;
-  readonly sides: Readonly<Record<'_locks' | '_processed', SideTable | undefined>>;
+  readonly sides: Readonly<Partial<Record<SideTable, DescribedSide>>>;
   readonly hasChildren: boolean;
   /** Undefined unless the table is partitioned; null for an expression. */
   readonly partitionColumns: readonly (string | null)[] | undefined;
@@ -153,8 +154,8 @@ export function describeTable(table: TableName): SqlStatement {
           select col_description(t.oid, a.attnum) from pg_attribute a where a.attrelid = t.oid and a.attname = 'id'
         ) as column_comment,
         obj_description(t.oid, 'pg_class') as table_comment,
-        ${sideTable('$2')} as locks,
-        ${sideTable('$3')} as processed,
+        ${SIDE_TABLES.map((suffix, index) => `${sideTable(`$${index + 2}`)} as side${suffix}`).join(`,
+        `)},
         exists (select from pg_inherits h where h.inhparent = t.oid) as has_children,
         (
           select json_agg((select a.attname from pg_attribute a where a.attrelid = t.oid and a.attnum = k and k > 0))::text
@@ -162,7 +163,7 @@ export function describeTable(table: TableName): SqlStatement {
         ) as partition_columns,
         ${ROLE_WITH_HIDDEN_ROWS} as role_with_hidden_rows
       from (select to_regclass($1) as oid) named left join pg_class t on t.oid = named.oid`,
-    values: [table.sql, table.quoted('_locks'), table.quoted('_processed')],
+    values: [table.sql, ...SIDE_TABLES.map((suffix) => table.quoted(suffix))],
   };
 }
 
@@ -176,7 +177,9 @@ export function toCatalog([record = {}]: readonly SqlRecord[]): Catalog {
     storage: String(record.storage ?? ''),
     columnComment: record.column_comment,
     tableComment: record.table_comment,
-    sides: { _locks: parsed(record.locks, JSON.parse), _processed: parsed(record.processed, JSON.parse) },
+    sides: Object.fromEntries(
+      SIDE_TABLES.map((suffix) => [suffix, parsed(record[`side${suffix}`], JSON.parse)]),
+    ),
     hasChildren: record.has_children === true,
     partitionColumns: parsed(record.partition_columns, JSON.parse),
     roleWithHiddenRows: parsed(record.role_with_hidden_rows, String),

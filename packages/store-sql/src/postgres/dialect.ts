@@ -5,15 +5,17 @@ import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, nextDue, peek } from './inspect.js';
+import { backlog, count, lookAhead, peek } from './inspect.js';
 import { keyedLock } from './keyed-lock.js';
 import { notify } from './listen/notify.js';
 import { locks } from './locks.js';
 import { findLongTransactions, longTransactionProblem } from './long-transactions.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
+import { pauses } from './pauses.js';
 import { processed } from './processed.js';
 import { createStatements, lockSchema, schemaTitle } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
+import { workers } from './workers.js';
 
 /** The PostgreSQL dialect; tested on 15 and 18. */
 export const postgres = {
@@ -22,6 +24,8 @@ export const postgres = {
   quote: '"',
   locks,
   processed,
+  workers,
+  pauses,
   schema: { title: schemaTitle(), create: createStatements, compare, isAtomic: true, lock: lockSchema },
   keyedLock,
   longTransactions: { find: findLongTransactions, problemOf: longTransactionProblem },
@@ -39,7 +43,7 @@ export const postgres = {
   extendClaim,
   count,
   backlog,
-  nextDue,
+  lookAhead,
   peek,
   requeue,
   requeueWhere,

@@ -14,7 +14,7 @@ import {
   statementsOf,
 } from '../table-origin.js';
 import { END_CLAIM } from './columns.js';
-import type { Catalog, Column, SideTable } from './describe-table.js';
+import type { Catalog, Column, DescribedSide } from './describe-table.js';
 import { COLUMNS, type ColumnSpec, markTable } from './schema.js';
 
 const OUR_COLUMNS = [...COLUMNS.map(({ name }) => name), 'seq'];
@@ -48,7 +48,7 @@ export function findForeignSides(table: TableName, { sides }: Catalog): ForeignT
   return foreign.length > 0 ? foreignSideTables(foreign.map((suffix) => table.quoted(suffix))) : undefined;
 }
 
-function isForeignSide(side: SideTable | undefined, expected: readonly string[]): boolean {
+function isForeignSide(side: DescribedSide | undefined, expected: readonly string[]): boolean {
   if (side === undefined) return false;
   const names = side.columns.map(({ name }) => name);
   return (

@@ -49,8 +49,8 @@ export function backlog(table: TableName, atMost: number | undefined): SqlStatem
   };
 }
 
-/** One index entry of each kind: the first behind the rows that are due. */
-export function nextDue(table: TableName): SqlStatement {
+/** Reads one index entry of each kind: the first behind the rows that are due. */
+export function lookAhead(table: TableName): SqlStatement {
   const first = ['key is null', 'key is not null'].map(
     (kind) => `(
           select available_at from ${table.sql}
@@ -59,7 +59,13 @@ export function nextDue(table: TableName): SqlStatement {
           limit 1
         )`,
   );
-  return { text: `select ${exactMs(`least(${first.join(', ')}) - ${NOW}`)} as in_ms`, values: [] };
+  return {
+    text: `
+      select ${exactMs(`least(${first.join(', ')}) - ${NOW}`)} as in_ms, p.topic
+      from (select) one
+      left join ${table.quoted('_paused')} p on true`,
+    values: [],
+  };
 }
 
 export function peek(

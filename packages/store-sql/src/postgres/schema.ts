@@ -1,9 +1,10 @@
 import type { SqlStatement } from '../sql-statement.js';
 import { quoteText, type TableName } from '../table-name.js';
-import { MARK } from '../table-origin.js';
+import { MARK, SIDE_TABLES } from '../table-origin.js';
+import { createSideTable } from './side-tables.js';
 
 /** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 export interface ColumnSpec {
   readonly name: string;
@@ -114,7 +115,7 @@ export function createStatements(table: TableName): string[] {
   return [
     `create table if not exists ${table.sql} (\n  ${lines.join(',\n  ')}\n) with (${storage(STORAGE)})`,
     ...INDEXES.map((index) => createIndex(table, index)),
-    ...sideTables(table),
+    ...SIDE_TABLES.flatMap((suffix) => createSideTable(table, suffix)),
     markTable(table),
   ];
 }
@@ -136,24 +137,6 @@ export function storage(settings: Readonly<Record<string, string>>): string {
 
 export function schemaTitle(): string {
   return `${MARK}, schema version ${SCHEMA_VERSION}`;
-}
-
-/** The tables for job locks and processed messages. */
-export function sideTables(table: TableName): string[] {
-  return [
-    `create table if not exists ${table.quoted('_locks')} (
-  "name" character varying(255) primary key,
-  "token" character varying(36) not null,
-  "locked_until" timestamp with time zone not null
-)`,
-    `create table if not exists ${table.quoted('_processed')} (
-  "consumer" character varying(255) not null,
-  "row_id" character varying(36) not null,
-  "processed_at" timestamp with time zone not null default now(),
-  primary key ("consumer", "row_id")
-)`,
-    `create index if not exists ${table.part('_processed_at')} on ${table.quoted('_processed')} ("processed_at")`,
-  ];
 }
 
 /** Serializes instances that start at the same time. */

@@ -2,6 +2,7 @@ import type { Comparison, Difference } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import { quoteName, type TableName } from '../table-name.js';
 import { SIDE_TABLES } from '../table-origin.js';
+import { LIST, list } from './columns.js';
 import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
 import {
   COLUMNS,
@@ -10,8 +11,8 @@ import {
   createStatements,
   INDEXES,
   type IndexSpec,
-  sideTables,
 } from './schema.js';
+import { createSideTable } from './side-tables.js';
 
 export function* compare(table: TableName): SqlSteps<Comparison> {
   const found = yield findTables(table);
@@ -36,8 +37,8 @@ function comparison(table: TableName, catalog: Catalog): Comparison {
 
 function findTables(table: TableName): SqlStatement {
   return {
-    text: `select name, type, sql from ${masterOf(table)} where type in ('table', 'view') and name in (?, ?, ?)`,
-    values: allTables(table),
+    text: `select name, type, sql from ${masterOf(table)} where type in ('table', 'view') and name in ${LIST}`,
+    values: [list(allTables(table))],
   };
 }
 
@@ -46,8 +47,8 @@ function describeColumns(table: TableName): SqlStatement {
     text: `
       select m.name as table_of, c.name, lower(c.type) as type, c.pk, c."notnull" as not_null, c.dflt_value as value
       from ${masterOf(table)} m join pragma_table_info(m.name, ?) c
-      where m.type in ('table', 'view') and m.name in (?, ?, ?)`,
-    values: [databaseOf(table), ...allTables(table)],
+      where m.type in ('table', 'view') and m.name in ${LIST}`,
+    values: [databaseOf(table), list(allTables(table))],
   };
 }
 
@@ -74,7 +75,7 @@ function differences(table: TableName, catalog: Catalog): Difference[] {
     ...seqDifference(columns, tables.get(table.table)?.create ?? ''),
     ...idDifference(table, indexes),
     ...INDEXES.flatMap((spec) => indexDifference(table, spec, indexes)),
-    ...sideTableDifference(table, tables),
+    ...sideTableDifferences(table, tables),
   ];
 }
 
@@ -132,10 +133,10 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly Sq
   ];
 }
 
-function sideTableDifference(table: TableName, tables: Catalog['tables']): Difference[] {
-  return ['_locks', '_processed']
-    .filter((suffix) => !tables.has(`${table.table}${suffix}`))
-    .map((suffix) => required(`table ${table.quoted(suffix)} is missing`, sideTables(table)));
+function sideTableDifferences(table: TableName, tables: Catalog['tables']): Difference[] {
+  return SIDE_TABLES.filter((suffix) => !tables.has(`${table.table}${suffix}`)).map((suffix) =>
+    required(`table ${table.quoted(suffix)} is missing`, createSideTable(table, suffix)),
+  );
 }
 
 /** SQLite's ALTER TABLE can't change a column's type or a key, and only the owner may move the rows to a new table. */

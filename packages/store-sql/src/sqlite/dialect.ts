@@ -5,12 +5,14 @@ import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, nextDue, peek } from './inspect.js';
+import { backlog, count, lookAhead, peek } from './inspect.js';
 import { locks } from './locks.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
+import { pauses } from './pauses.js';
 import { processed } from './processed.js';
 import { createStatements, lockSchema, TITLE } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
+import { workers } from './workers.js';
 
 /** The dialect for SQLite 3.42 or newer; tested on 3.54 with sql.js, and manually on 3.53 with better-sqlite3. */
 export const sqlite = {
@@ -19,6 +21,8 @@ export const sqlite = {
   quote: '"',
   locks,
   processed,
+  workers,
+  pauses,
   schema: { title: TITLE, create: createStatements, compare, isAtomic: true, lock: lockSchema },
   faultOf,
   insert,
@@ -33,7 +37,7 @@ export const sqlite = {
   extendClaim,
   count,
   backlog,
-  nextDue,
+  lookAhead,
   peek,
   requeue,
   requeueWhere,

@@ -16,9 +16,9 @@ import { COLUMNS } from './schema.js';
 
 /** What the catalog says about the tables. */
 export interface Catalog {
-  /** Type and CREATE statement of anything named like one of the three tables. */
+  /** Type and CREATE statement of anything named like one of the tables. */
   readonly tables: ReadonlyMap<string, { readonly isTable: boolean; readonly create: string }>;
-  /** Of all three tables. */
+  /** Of all tables. */
   readonly columns: readonly SqlRecord[];
   readonly indexes: readonly SqlRecord[];
 }

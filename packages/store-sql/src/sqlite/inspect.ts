@@ -51,8 +51,8 @@ export function backlog(table: TableName, atMost = Number.MAX_SAFE_INTEGER): Sql
   };
 }
 
-/** One index entry of each kind: the first behind the rows that are due. */
-export function nextDue(table: TableName): SqlStatement {
+/** Reads one index entry of each kind: the first behind the rows that are due. */
+export function lookAhead(table: TableName): SqlStatement {
   const first = KINDS.map(
     (kind) => `
         select * from (
@@ -63,7 +63,10 @@ export function nextDue(table: TableName): SqlStatement {
         )`,
   );
   return {
-    text: `select min(available_at) - ${NOW} as in_ms from (${first.join(' union all ')})`,
+    text: `
+      select next.in_ms, p.topic
+      from (select min(available_at) - ${NOW} as in_ms from (${first.join(' union all ')})) next
+      left join ${table.quoted('_paused')} p on true`,
     values: [],
   };
 }

@@ -1,9 +1,11 @@
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
+import { SIDE_TABLES } from '../table-origin.js';
 import { NOW } from './columns.js';
+import { createSideTable } from './side-tables.js';
 
 /** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 export interface ColumnSpec {
   readonly name: string;
@@ -91,7 +93,7 @@ export function createStatements(table: TableName): string[] {
   return [
     `create table if not exists ${table.sql} (\n  ${lines.join(',\n  ')}\n) strict`,
     ...INDEXES.map((index) => createIndex(table, index)),
-    ...sideTables(table),
+    ...SIDE_TABLES.flatMap((suffix) => createSideTable(table, suffix)),
   ];
 }
 
@@ -104,24 +106,6 @@ function columnLine({ name, type, notNull, default: value }: ColumnSpec): string
 export function createIndex(table: TableName, { suffix, columns, where }: IndexSpec): string {
   const list = columns.map((name) => `"${name}"`).join(', ');
   return `create index if not exists ${table.quoted(suffix)} on ${table.part('')} (${list}) where ${where}`;
-}
-
-/** The tables for job locks and processed messages. */
-export function sideTables(table: TableName): string[] {
-  return [
-    `create table if not exists ${table.quoted('_locks')} (
-  "name" text not null primary key,
-  "token" text not null,
-  "locked_until" integer not null
-) strict`,
-    `create table if not exists ${table.quoted('_processed')} (
-  "consumer" text not null,
-  "row_id" text not null,
-  "processed_at" integer not null default (${NOW}),
-  primary key ("consumer", "row_id")
-) strict`,
-    `create index if not exists ${table.quoted('_processed_at')} on ${table.part('_processed')} ("processed_at")`,
-  ];
 }
 
 /** BEGIN IMMEDIATE admits one writer, which already serializes instances that start at the same time. */

@@ -34,6 +34,7 @@ import { inPublishOrder, toOutboxRow } from '../row-mapping.js';
 import type { SqlExecutor, SqlRecord } from '../sql-statement.js';
 import { TableName } from '../table-name.js';
 import { EnqueueHints } from './enqueue-hints.js';
+import { deletedRows, inPages } from './in-pages.js';
 import { insertError } from './insert-errors.js';
 import { ALL_OPTION_NAMES, type SqlOutboxStoreOptions } from './store-options.js';
 
@@ -132,9 +133,10 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   }
 
   override async lookAhead(): Promise<LookAhead> {
-    const [record] = await this.#runner.run((dialect, table) => dialect.nextDue(table));
-    const inMs = record?.in_ms;
-    return { ...(inMs != null && { nextDueInMs: Math.ceil(Number(inMs)) }), pausedTopics: [] };
+    const records = await this.#runner.run((dialect, table) => dialect.lookAhead(table));
+    const inMs = records[0]?.in_ms;
+    const pausedTopics = records.flatMap(({ topic }) => (topic == null ? [] : String(topic))).sort();
+    return { ...(inMs != null && { nextDueInMs: Math.ceil(Number(inMs)) }), pausedTopics };
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
@@ -213,8 +215,10 @@ async function purge(
 ): Promise<number> {
   assertOlderThan(olderThan);
   if (filter) assertPurgeFilter(filter);
-  return inPages((size) =>
-    runner.run((dialect, table) => dialect.purgePage(table, state, olderThan, size, filter?.topic)),
+  return inPages(async (size) =>
+    deletedRows(
+      await runner.run((dialect, table) => dialect.purgePage(table, state, olderThan, size, filter?.topic)),
+    ),
   );
 }
 
@@ -226,17 +230,4 @@ function idsOf(records: readonly SqlRecord[]): string[] {
 function endedOutcomes(outcomes: readonly Outcome[], settled: readonly string[]): Outcome[] {
   const known = new Set(settled);
   return outcomes.filter(({ id, kind }) => !known.has(id) && (kind === 'dispatched' || kind === 'dead'));
-}
-
-/** Rows deleted per statement, to keep locks and transactions short. */
-const PAGE_SIZE = 1_000;
-
-/** Deletes page after page until one is not full; returns the total number of rows deleted. */
-export async function inPages(deletePage: (pageSize: number) => Promise<SqlRecord[]>): Promise<number> {
-  let total = 0;
-  for (let deleted = PAGE_SIZE; deleted === PAGE_SIZE; total += deleted) {
-    const [record] = await deletePage(PAGE_SIZE);
-    deleted = Number(record?.deleted ?? 0);
-  }
-  return total;
 }

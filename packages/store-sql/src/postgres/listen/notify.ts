@@ -23,6 +23,14 @@ export function notify(table: TableName, insert?: SqlStatement): SqlStatement {
   };
 }
 
+/** Runs a statement, notifies once for each record that it returns, and returns those. */
+export function notifyForEach(table: TableName, { text, values }: SqlStatement): SqlStatement {
+  return {
+    text: `with changed as (${text}) select c.*, ${pgNotify(values.length + 1)} from changed c`,
+    values: [...values, channelOf(table), ''],
+  };
+}
+
 /** A notification that a listener sends to itself, from another connection, to check that it arrives. */
 export function notifyProbe(table: TableName, probe: string): SqlStatement {
   return { text: `select ${pgNotify(1)}`, values: [channelOf(table), `${PROBE}${probe}`] };

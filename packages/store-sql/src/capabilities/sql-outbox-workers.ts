@@ -1,0 +1,96 @@
+import {
+  OutboxWorkers,
+  type WorkerIdentity,
+  type WorkerOutage,
+  type WorkerRecord,
+  type WorkerReport,
+  type WorkerSighting,
+} from '@postcommit/core/internal';
+import type { SqlTableOptions, WorkerStatements } from '../dialect.js';
+import { postgres } from '../postgres/dialect.js';
+import type { SqlExecutor, SqlRecord } from '../sql-statement.js';
+import { inPages } from '../store/in-pages.js';
+import { TableName } from '../table-name.js';
+
+/**
+ * Stores one row per worker, timed by the database's clock. No call but `takeOver` touches the outbox table, so a
+ * heartbeat never waits for claims.
+ */
+export class SqlOutboxWorkers extends OutboxWorkers {
+  readonly #executor: SqlExecutor<never>;
+  readonly #statements: WorkerStatements;
+  readonly #table: TableName;
+
+  constructor(executor: SqlExecutor<never>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+    super();
+    this.#executor = executor;
+    this.#statements = dialect.workers;
+    this.#table = new TableName(options, dialect.quote);
+  }
+
+  async register(worker: WorkerIdentity, report: WorkerReport): Promise<void> {
+    await this.#executor(this.#statements.register(this.#table, worker, report));
+  }
+
+  async beat(id: string, report: WorkerReport): Promise<WorkerSighting[] | undefined> {
+    let records: SqlRecord[] = [];
+    for (const statement of this.#statements.beat(this.#table, id, report))
+      records = await this.#executor(statement);
+    if (records.length === 0) return undefined;
+    return records.filter((record) => record.id !== null).map(toSighting);
+  }
+
+  async declareLost(id: string, lastSeen: string): Promise<boolean> {
+    return (await this.#executor(this.#statements.declareLost(this.#table, id, lastSeen))).length > 0;
+  }
+
+  async takeOver(id: string): Promise<number> {
+    const { endClaims, forgetLost } = this.#statements;
+    const total = await inPages(async (pageSize) => {
+      const [record] = await this.#executor(endClaims(this.#table, id, pageSize));
+      return Number(record?.ended ?? 0);
+    });
+    // Keeps the record while rows are left that were locked: the next call ends their claims.
+    await this.#executor(forgetLost(this.#table, id));
+    return total;
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#executor(this.#statements.remove(this.#table, id));
+  }
+
+  async list(): Promise<WorkerRecord[]> {
+    return (await this.#executor(this.#statements.list(this.#table))).map(toRecord);
+  }
+}
+
+function toSighting({ id, last_seen, age_ms, takeover_ms, is_lost }: SqlRecord): WorkerSighting {
+  return {
+    id: String(id),
+    lastSeen: String(last_seen),
+    ageMs: Number(age_ms),
+    takeoverMs: Number(takeover_ms),
+    isLost: isTrue(is_lost),
+  };
+}
+
+function toRecord(record: SqlRecord): WorkerRecord {
+  return {
+    id: String(record.id),
+    host: String(record.host),
+    pid: Number(record.pid),
+    version: String(record.version),
+    takeoverMs: Number(record.takeover_ms),
+    rowsInFlight: Number(record.rows_in_flight),
+    isListening: isTrue(record.is_listening),
+    outages: JSON.parse(String(record.outages)) as WorkerOutage[],
+    startedAgeMs: Number(record.started_age_ms),
+    lastSeenAgeMs: Number(record.age_ms),
+    isLost: isTrue(record.is_lost),
+  };
+}
+
+/** Only PostgreSQL has booleans; the others return 0 or 1. */
+function isTrue(value: unknown): boolean {
+  return Number(value) === 1;
+}
