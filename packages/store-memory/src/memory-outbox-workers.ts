@@ -73,6 +73,8 @@ export class MemoryOutboxWorkers extends OutboxWorkers {
   #sightingOf(worker: MemoryWorker): WorkerSighting {
     return {
       id: worker.id,
+      host: worker.host,
+      pid: worker.pid,
       lastSeen: lastSeenOf(worker),
       ageMs: this.#table.now() - worker.lastSeenAt,
       takeoverMs: worker.takeoverMs,

@@ -64,7 +64,8 @@ export const workerMutants: readonly Mutant[] = [
     class extends BrokenWorkers {
       override async beat(id: string, report: WorkerReport): Promise<WorkerSighting[] | undefined> {
         const others = await super.beat(id, report);
-        return others && [...others, { id, lastSeen: '', ageMs: 0, takeoverMs: 1, isLost: false }];
+        const own = { id, host: '', pid: 1, lastSeen: '', ageMs: 0, takeoverMs: 1, isLost: false };
+        return others && [...others, own];
       }
     },
   ),

@@ -64,9 +64,11 @@ export class SqlOutboxWorkers extends OutboxWorkers {
   }
 }
 
-function toSighting({ id, last_seen, age_ms, takeover_ms, is_lost }: SqlRecord): WorkerSighting {
+function toSighting({ id, host, pid, last_seen, age_ms, takeover_ms, is_lost }: SqlRecord): WorkerSighting {
   return {
     id: String(id),
+    host: String(host),
+    pid: Number(pid),
     lastSeen: String(last_seen),
     ageMs: Number(age_ms),
     takeoverMs: Number(takeover_ms),

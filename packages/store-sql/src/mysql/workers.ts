@@ -15,7 +15,7 @@ import {
 } from './columns.js';
 
 const SIGHTING = `w.id, ${epochMicroseconds('w.last_seen')} as last_seen, ${ageMs('w.last_seen')} as age_ms,
-        w.takeover_ms, w.lost_at is not null as is_lost`;
+        w.takeover_ms, w.lost_at is not null as is_lost, w.host, w.pid`;
 
 /** The index and the column of each kind of pending rows. */
 const KINDS: ReadonlyArray<readonly [index: string, column: string]> = [
@@ -88,7 +88,7 @@ export const workers: WorkerStatements = {
   remove: (table, id) => ({ text: `delete from ${table.quoted('_workers')} where id = ?`, values: [id] }),
   list: (table) => ({
     text: `
-      select ${SIGHTING}, w.host, w.pid, w.version, w.rows_in_flight, w.is_listening, w.outages,
+      select ${SIGHTING}, w.version, w.rows_in_flight, w.is_listening, w.outages,
         ${ageMs('w.started_at')} as started_age_ms
       from ${table.quoted('_workers')} w
       order by w.started_at, w.id`,

@@ -9,7 +9,7 @@ const NOW_UNLOCKED = 'clock_timestamp()';
 const LAST_SEEN = placeMicroseconds('w.last_seen');
 
 const SIGHTING = `w.id, ${LAST_SEEN} as last_seen, ${ageMs('w.last_seen')} as age_ms, w.takeover_ms,
-        w.lost_at is not null as is_lost`;
+        w.lost_at is not null as is_lost, w.host, w.pid`;
 
 export const workers: WorkerStatements = {
   register: (table, { id, host, pid, version, takeoverMs }, report) => ({
@@ -81,7 +81,7 @@ export const workers: WorkerStatements = {
   remove: (table, id) => ({ text: `delete from ${table.quoted('_workers')} where id = $1`, values: [id] }),
   list: (table) => ({
     text: `
-      select ${SIGHTING}, w.host, w.pid, w.version, w.rows_in_flight, w.is_listening, w.outages,
+      select ${SIGHTING}, w.version, w.rows_in_flight, w.is_listening, w.outages,
         ${ageMs('w.started_at')} as started_age_ms
       from ${table.quoted('_workers')} w
       order by w.started_at, w.id`,

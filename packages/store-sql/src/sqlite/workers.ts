@@ -5,7 +5,7 @@ import type { TableName } from '../table-name.js';
 import { flag, KINDS, NOW, nowPlusMs, PENDING } from './columns.js';
 
 const SIGHTING = `w.id, w.last_seen, max(0, ${NOW} - w.last_seen) as age_ms, w.takeover_ms,
-        w.lost_at is not null as is_lost`;
+        w.lost_at is not null as is_lost, w.host, w.pid`;
 
 /** Each time a row is retaken, it waits twice as long, so that a host that flaps does not condemn it in minutes. */
 const UNTIL = nowPlusMs(`min(${MAX_WAIT_MS}, ((1 << min(retakes, 31)) - 1) * ?)`);
@@ -73,7 +73,7 @@ export const workers: WorkerStatements = {
   remove: (table, id) => ({ text: `delete from ${table.quoted('_workers')} where id = ?`, values: [id] }),
   list: (table) => ({
     text: `
-      select ${SIGHTING}, w.host, w.pid, w.version, w.rows_in_flight, w.is_listening, w.outages,
+      select ${SIGHTING}, w.version, w.rows_in_flight, w.is_listening, w.outages,
         max(0, ${NOW} - w.started_at) as started_age_ms
       from ${table.quoted('_workers')} w
       order by w.started_at, w.id`,

@@ -6,7 +6,8 @@ const PAGE_SIZE = 1_000;
 /** Changes page after page until one is not full; returns the total number of rows. */
 export async function inPages(changePage: (pageSize: number) => Promise<number>): Promise<number> {
   let total = 0;
-  for (let changed = PAGE_SIZE; changed === PAGE_SIZE; total += changed) changed = await changePage(PAGE_SIZE);
+  for (let changed = PAGE_SIZE; changed === PAGE_SIZE; total += changed)
+    changed = await changePage(PAGE_SIZE);
   return total;
 }
 
