@@ -1,9 +1,10 @@
 import type { MemoryTable } from '@postcommit/store-memory';
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
+import { HEARTBEAT_MS } from '../../src/worker/worker-watch.js';
 import type { History } from './history.js';
 import type { RowLedger, RowStory } from './row-ledger.js';
-import type { Settings } from './settings.js';
+import { type Settings, takeoverMsOf } from './settings.js';
 import type { SimClock } from './sim-clock.js';
 import type { SimProcess } from './sim-process.js';
 
@@ -80,6 +81,7 @@ export class ClaimLedger {
   readonly #claims = new Map<string, Claim>();
   /** The last claim on each row. */
   readonly #current = new Map<string, { readonly claim: Claim; readonly row: ClaimedRow }>();
+  readonly #names = new Map<string, string>();
   #mostRetakes = 0;
   #calls = 0;
   /** What each process knows of the broker. */
@@ -125,7 +127,7 @@ export class ClaimLedger {
     this.#history.note(
       process.name,
       'claimed',
-      () => `${[...claim.rows.keys()].join(' ')} as ${tail(token)}`,
+      () => `${[...claim.rows.keys()].join(' ')} as ${this.#nameOf(token)}`,
     );
     for (const row of claim.rows.values()) this.#assertFree(claim, row);
     this.#claims.set(token, claim);
@@ -138,11 +140,20 @@ export class ClaimLedger {
     for (const id of ids) {
       const row = claim?.rows.get(id);
       if (!claim || !row || row.ended !== undefined) {
-        this.#history.violated('I3', `the claim ${tail(token)} on ${id} was extended after it had ended`);
+        this.#history.violated(
+          'I3',
+          `the claim ${this.#nameOf(token)} on ${id} was extended after it had ended`,
+        );
         continue;
       }
       row.untilMs = this.#clock.elapsedMs + claim.settings.claimTimeoutMs;
     }
+  }
+
+  /** The claim on a row ends earlier: its worker was declared lost. */
+  endsAt(token: string, id: string, untilMs: number): void {
+    const row = this.#claims.get(token)?.rows.get(id);
+    if (row) row.untilMs = Math.min(row.untilMs, untilMs);
   }
 
   /** The process heard of it. */
@@ -161,7 +172,7 @@ export class ClaimLedger {
         this.#history.violated('I6', `${id} was published without a claim`);
         continue;
       }
-      this.#history.note(claim.process.name, 'publishes', () => `${id} under ${tail(claim.token)}`);
+      this.#history.note(claim.process.name, 'publishes', () => `${id} under ${this.#nameOf(claim.token)}`);
       this.#assertMayStart(claim, row, call);
       row.publish = { call, place: this.#calls, signal, startedMs: this.#clock.elapsedMs };
       signal.addEventListener('abort', () => this.#assertAbortExcused(claim, row));
@@ -230,7 +241,7 @@ export class ClaimLedger {
     if (row.ended !== undefined || current?.row !== row) {
       this.#history.violated(
         'I3',
-        `${outcome.id} became ${outcome.kind} by ${tail(token)}, whose claim was lost`,
+        `${outcome.id} became ${outcome.kind} by ${this.#nameOf(token)}, whose claim was lost`,
       );
       return;
     }
@@ -260,6 +271,13 @@ export class ClaimLedger {
   voided(id: string): void {
     const current = this.#current.get(id);
     if (current) current.row.ended ??= 'void';
+  }
+
+  /** The tokens of workers are drawn anew in each run; a trace must not be. */
+  #nameOf(token: string): string {
+    const name = this.#names.get(token) ?? `c${this.#names.size + 1}`;
+    this.#names.set(token, name);
+    return name;
   }
 
   /** Whether the row was retaken by this process, after another one had died with it. */
@@ -320,7 +338,7 @@ export class ClaimLedger {
     const { process, settings } = claim;
     const { id } = row.story;
     if (!claim.isReceived || process.isDead || claim.abandoned.has(id)) return;
-    if (process.wasWellSince(claim.sentAtMs)) {
+    if (process.wasWellSince(wellSinceMs(claim))) {
       this.#history.violated(
         'I6',
         `the claim on ${id} expired, though ${process.name} and its store were well`,
@@ -382,10 +400,11 @@ export class ClaimLedger {
   }
 
   /** I6: a publish ends by itself, or at its time-out. Its claim is not lost while all is well. */
-  #assertAbortExcused({ process, settings, sentAtMs }: Claim, row: ClaimedRow): void {
+  #assertAbortExcused(claim: Claim, row: ClaimedRow): void {
+    const { process, settings } = claim;
     const ranMs = this.#clock.elapsedMs - (row.publish?.startedMs ?? 0);
     if (ranMs > settings.publishTimeoutMs - ROUNDING_MS || process.isStopping || row.ended === 'void') return;
-    if (process.wasWellSince(sentAtMs))
+    if (process.wasWellSince(wellSinceMs(claim)))
       this.#history.violated('I6', `${process.name} lost the claim on ${row.story.id}, though all was well`);
   }
 
@@ -410,6 +429,11 @@ export class ClaimLedger {
         `${story.id} is dead, because rows in other claims killed its process ${story.neighbourDeaths} times`,
       );
   }
+}
+
+/** Of a registered worker, heartbeats before the claim count: others may not have heard of it for some time already. */
+function wellSinceMs({ settings, sentAtMs }: Claim): number {
+  return settings.takeoverAfterMs === false ? sentAtMs : sentAtMs - takeoverMsOf(settings) - HEARTBEAT_MS;
 }
 
 /** What is wrong with an outcome, seen from the publisher. */
@@ -466,8 +490,4 @@ function isCondemned({ settings }: Claim, { story, attempts, retakes, maxAttempt
 function promiseOf({ kind }: Outcome): 'I2' | 'I6' | 'I8' {
   if (kind === 'dispatched') return 'I2';
   return kind === 'released' ? 'I6' : 'I8';
-}
-
-function tail(token: string): string {
-  return token.slice(-4);
 }

@@ -1,4 +1,4 @@
-import { MemoryOutboxStore } from '@postcommit/store-memory';
+import { MemoryOutboxStore, MemoryOutboxWorkers } from '@postcommit/store-memory';
 import { OutboxDispatcher } from '../../src/dispatch/outbox-dispatcher.js';
 import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
 import { DispatchEvents } from '../../src/observe/dispatch-events.js';
@@ -6,6 +6,7 @@ import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
 import { OutboxWorker } from '../../src/worker/outbox-worker.js';
 import { BatchProcessPublisher, ProcessPublisher } from './process-publisher.js';
 import { ProcessStore } from './process-store.js';
+import { ProcessWorkers } from './process-workers.js';
 import { drawSettings, type Settings } from './settings.js';
 import { SimProcess } from './sim-process.js';
 import type { World } from './world.js';
@@ -23,7 +24,7 @@ export class Host {
   constructor(world: World, name: string) {
     this.#world = world;
     this.#name = name;
-    this.settings = drawSettings(world.random);
+    this.settings = drawSettings(world.random, world.isRegistered);
     this.#process = this.#newProcess();
     this.#store = this.#newStore();
   }
@@ -127,7 +128,7 @@ export class Host {
       backlogThreshold,
       ...settings
     } = this.settings;
-    const { pollIntervalMs, batchesInFlight, ...dispatching } = settings;
+    const { pollIntervalMs, batchesInFlight, takeoverAfterMs, ...dispatching } = settings;
     const events = new DispatchEvents();
     const options = {
       ...dispatching,
@@ -148,7 +149,16 @@ export class Host {
       return;
     }
     const polling = { pollIntervalMs, batchesInFlight, ...(backlogThreshold && { backlogThreshold }) };
-    this.#worker = new OutboxWorker(store, publisher, { ...options, ...polling });
+    const inner = new MemoryOutboxWorkers(this.#world.table);
+    const workers = mutant?.workers?.(inner) ?? inner;
+    this.#worker = new OutboxWorker(store, publisher, {
+      ...options,
+      ...polling,
+      ...(takeoverAfterMs && {
+        takeoverAfterMs,
+        workers: new ProcessWorkers(this.#world, this.#store, workers),
+      }),
+    });
     this.#worker.start();
   }
 

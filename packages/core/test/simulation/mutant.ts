@@ -1,4 +1,4 @@
-import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
+import type { MemoryOutboxStore, MemoryOutboxWorkers, MemoryTable } from '@postcommit/store-memory';
 import type { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import type { OutboxPublisher } from '../../src/publish/outbox-publisher.js';
 import type { OutboxStore } from '../../src/store/outbox-store.js';
@@ -11,6 +11,8 @@ export interface Mutant {
   table?(table: MemoryTable): MemoryTable;
   /** The store itself, behind the ledgers. */
   inner?(store: MemoryOutboxStore): MemoryOutboxStore;
+  /** The records of the workers. */
+  workers?(workers: MemoryOutboxWorkers): MemoryOutboxWorkers;
   /** What the engine is given in place of its store. */
   store?(store: OutboxStore, events: DispatchEvents): OutboxStore;
   publisher?(publisher: OutboxPublisher): OutboxPublisher;

@@ -2,8 +2,11 @@ import { MemoryTable, MemoryTransaction } from '@postcommit/store-memory';
 import { vi } from 'vitest';
 import { ClaimLease } from '../../src/dispatch/claim-lease.js';
 import { ClaimedBatch } from '../../src/dispatch/claimed-batch.js';
+import { EarlySettles } from '../../src/dispatch/early-settles.js';
 import { BatchQueue } from '../../src/dispatch/rows-in-flight.js';
 import { Breaker } from '../../src/publish/breaker.js';
+import { Incarnation } from '../../src/worker/incarnation.js';
+import { WorkerWatch } from '../../src/worker/worker-watch.js';
 import type { Mutant } from './mutant.js';
 
 /** Engines, and stores, with one thing broken. */
@@ -227,6 +230,39 @@ export const MUTANTS: readonly Mutant[] = [
           return outcomes.map(({ id }) => id);
         },
       }),
+  },
+  {
+    name: 'publishes although others may have taken over',
+    breaks: /^I6/,
+    patch: () => {
+      const mends = [
+        patched(
+          vi.spyOn(Incarnation.prototype, 'remainingMs', 'get').mockReturnValue(Number.POSITIVE_INFINITY),
+        ),
+        patched(vi.spyOn(ClaimedBatch.prototype, 'lose').mockReturnValue()),
+      ];
+      return () => {
+        for (const mend of mends) mend();
+      };
+    },
+  },
+  {
+    name: 'takes over a worker that is heard of',
+    breaks: /^I6/,
+    patch: () => patched(vi.spyOn(WorkerWatch.prototype, 'read').mockImplementation((others) => [...others])),
+  },
+  {
+    name: 'records a row twice, on the way and at the end',
+    breaks: /^I(3|6|12)/,
+    patch: () => {
+      const finished = EarlySettles.prototype.finished;
+      return patched(
+        vi.spyOn(EarlySettles.prototype, 'finished').mockImplementation(async function (this: EarlySettles) {
+          const { rows, settled } = await finished.call(this);
+          return { rows: [...rows, ...rows], settled };
+        }),
+      );
+    },
   },
 ];
 

@@ -1,7 +1,7 @@
 import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
 import type { OutboxBacklog, OutboxCounts, OutboxRow, RowFilter } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
-import { type LookAhead, OutboxStore } from '../../src/store/outbox-store.js';
+import { type ClaimOptions, type LookAhead, OutboxStore } from '../../src/store/outbox-store.js';
 import type { Settings } from './settings.js';
 import type { SimProcess } from './sim-process.js';
 import type { World } from './world.js';
@@ -17,6 +17,8 @@ interface CallPlan {
   readonly outlivesCaller: boolean;
 }
 
+/** The slowest answers come while the good times last. */
+const SLOWEST_MS = 9_000;
 /** Slower than this is a fault. */
 const USUAL_MS = 3;
 
@@ -49,11 +51,11 @@ export class ProcessStore extends OutboxStore {
     return this.hasEnqueueListeners;
   }
 
-  async fetchPending(limit: number): Promise<OutboxRow[]> {
+  async fetchPending(limit: number, options?: ClaimOptions): Promise<OutboxRow[]> {
     const { claims, clock } = this.#world;
     const sentAtMs = clock.elapsedMs;
-    const rows = await this.#call(async () => {
-      const claimed = await this.#inner.fetchPending(limit);
+    const rows = await this.reach(async () => {
+      const claimed = await this.#inner.fetchPending(limit, options);
       claims.claimed(claimed, this.#process, this.#settings, sentAtMs);
       return claimed;
     });
@@ -75,7 +77,7 @@ export class ProcessStore extends OutboxStore {
   async extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]> {
     const { claims, clock } = this.#world;
     const sentAtMs = clock.elapsedMs;
-    const kept = await this.#call(async () => {
+    const kept = await this.reach(async () => {
       const extended = await this.#inner.extendClaim(claimToken, ids);
       claims.extended(claimToken, extended);
       return extended;
@@ -85,11 +87,11 @@ export class ProcessStore extends OutboxStore {
   }
 
   backlog(atMost?: number): Promise<OutboxBacklog> {
-    return this.#call(() => this.#inner.backlog(atMost));
+    return this.reach(() => this.#inner.backlog(atMost));
   }
 
   override lookAhead(): Promise<LookAhead> {
-    return this.#call(() => this.#inner.lookAhead());
+    return this.reach(() => this.#inner.lookAhead());
   }
 
   count(): Promise<OutboxCounts> {
@@ -114,7 +116,7 @@ export class ProcessStore extends OutboxStore {
     if (!this.#process.isDead) claims.settleSent(token, outcomes, ofBatch);
     const sentAtMs = this.#process.monotonicMs();
     try {
-      const settled = await this.#call(() => this.#settleNow(token, outcomes));
+      const settled = await this.reach(() => this.#settleNow(token, outcomes));
       // An answer that took about as long as a claim lasts may reach nobody, because the engine stops waiting.
       const failed = this.#process.monotonicMs() - sentAtMs > this.claimTimeoutMs - 1;
       claims.settleAnswered(token, outcomes, { failed, ofBatch });
@@ -142,7 +144,8 @@ export class ProcessStore extends OutboxStore {
       : 'no row';
   }
 
-  #call<T>(effect: () => Promise<T>): Promise<T> {
+  /** A call that has `effect`, unless the way there or back fails. */
+  reach<T>(effect: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#process.isDead) return;
       const { clock } = this.#world;
@@ -168,7 +171,7 @@ export class ProcessStore extends OutboxStore {
     const answerMs = effectMs + random.between(0, USUAL_MS);
     const outlivesCaller = random.chance(0.5);
     if (!isBad || !random.chance(weather.storeFaults)) return { effectMs, answerMs, outlivesCaller };
-    const lateMs = random.between(50, 1.5 * this.#settings.claimTimeoutMs);
+    const lateMs = random.between(50, Math.min(1.5 * this.#settings.claimTimeoutMs, SLOWEST_MS));
     const fault = random.pick(weather.storeFaultKinds);
     history.note(this.#process.name, `store call: ${fault}`);
     this.#process.troubled();

@@ -1,4 +1,5 @@
 import type { BackoffOptions } from '../../src/message/retry-options.js';
+import { takeoverMs } from '../../src/worker/worker-watch.js';
 import type { SimRandom } from './sim-random.js';
 
 /** How one process is configured; all its lives have the same. */
@@ -18,6 +19,7 @@ export interface Settings {
   readonly pollIntervalMs: number;
   readonly batchesInFlight: number;
   readonly backlogThreshold: number | undefined;
+  readonly takeoverAfterMs: number | false;
 }
 
 /** How bad a run is. Each kind of fault is absent from some: what masks another one's effect must not always be there. */
@@ -49,15 +51,28 @@ export type PublishFault = 'fails' | 'permanent' | 'retry later' | 'result lost'
 const STORE_FAULTS = ['refused', 'answer lost', 'done after the error', 'slow', 'hangs'] as const;
 const PUBLISH_FAULTS = ['fails', 'permanent', 'retry later', 'result lost', 'slow', 'hangs'] as const;
 
-export function drawSettings(random: SimRandom): Settings {
-  const claimTimeoutMs = random.pick([900, 1_500, 3_000, 6_000]);
-  const role = random.chance(0.75) ? 'worker' : 'dispatcher';
+/** Claims that are so long that rows of a dead worker are taken over before they expire. */
+export const LONG_CLAIM_MS = 60_000;
+const LONGEST_PUBLISH_MS = 2_000;
+
+export function takeoverMsOf({ takeoverAfterMs, publishTimeoutMs }: Settings): number {
+  return takeoverMs(takeoverAfterMs || 0, publishTimeoutMs);
+}
+
+/** `isRegistered`: in this world, workers know each other. */
+export function drawSettings(random: SimRandom, isRegistered: boolean): Settings {
+  const role = isRegistered || random.chance(0.75) ? 'worker' : 'dispatcher';
+  const claimTimeoutMs = isRegistered ? LONG_CLAIM_MS : random.pick([900, 1_500, 3_000, 6_000]);
   return {
     role,
     batchSize: random.whole(1, 10),
     concurrency: random.whole(1, 4),
     claimTimeoutMs,
-    publishTimeoutMs: Math.floor(random.between(0.05, 0.66) * claimTimeoutMs),
+    publishTimeoutMs: Math.floor(
+      random.between(0.05, 0.66) *
+        Math.min(claimTimeoutMs, isRegistered ? LONGEST_PUBLISH_MS : claimTimeoutMs),
+    ),
+    takeoverAfterMs: isRegistered && random.whole(500, 9_000),
     maxAttempts: random.chance(0.4) ? Number.POSITIVE_INFINITY : random.whole(1, 6),
     maxRetakes: random.whole(2, 5),
     backoff: random.pick([
@@ -73,7 +88,7 @@ export function drawSettings(random: SimRandom): Settings {
   };
 }
 
-export function drawWeather(random: SimRandom): Weather {
+export function drawWeather(random: SimRandom, isRegistered: boolean): Weather {
   const some = (most: number): number => (random.chance(0.5) ? random.whole(1, most) : 0);
   const rate = (most: number): number => (random.chance(0.35) ? 0 : random.between(0.02, most));
   return {
@@ -89,7 +104,7 @@ export function drawWeather(random: SimRandom): Weather {
     poison: random.chance(0.3) ? random.whole(1, 2) : 0,
     slowSchemas: rate(0.5),
     interceptorFaults: random.chance(0.2) ? 0.1 : 0,
-    badTimesMs: random.between(4_000, 15_000),
+    badTimesMs: isRegistered ? random.between(10_000, 40_000) : random.between(4_000, 15_000),
     outages: random.chance(0.5) ? random.whole(1, 2) : 0,
   };
 }

@@ -25,6 +25,11 @@ export class SimClock {
     return this.startMs + this.#elapsedMs;
   }
 
+  /** Milliseconds since 1970 as milliseconds since the world began. */
+  since(timeMs: number): number {
+    return timeMs - this.startMs;
+  }
+
   /** Calls back once; of two that are due together, the first that was scheduled comes first. */
   schedule(delayMs: number, callback: () => void): () => void {
     const event = {

@@ -16,6 +16,8 @@ export interface Simulated {
 const DRAIN_MS = 20_000;
 /** A poison row needs up to five claims of six seconds, and a new process after each. */
 const POISON_DRAIN_MS = 50_000;
+/** A dead worker is noticed, and each time that a row is taken over it waits twice as long. */
+const TAKEOVER_DRAIN_MS = 130_000;
 /** Many more than any run takes: one that has not ended by then goes in circles. */
 const MOST_STEPS = 60_000;
 
@@ -46,7 +48,8 @@ async function run(world: World): Promise<void> {
   // Transactions and due times that still lie ahead.
   const quietMs = weather.badTimesMs + 8_000;
   await runUntil(world, () => clock.elapsedMs >= quietMs);
-  const drainedMs = quietMs + DRAIN_MS + weather.poison * POISON_DRAIN_MS;
+  const takeoverMs = world.isRegistered ? TAKEOVER_DRAIN_MS * (1 + 4 * weather.poison) : 0;
+  const drainedMs = quietMs + DRAIN_MS + takeoverMs + weather.poison * POISON_DRAIN_MS;
   await runUntil(world, () => isDrained(world) || clock.elapsedMs >= drainedMs);
   const endMs = clock.elapsedMs + 2_000;
   await runUntil(world, () => clock.elapsedMs >= endMs);

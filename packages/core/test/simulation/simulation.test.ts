@@ -82,6 +82,7 @@ const EVERYTHING = [
   'publish: given up',
   'publish: away',
   'comes back',
+  'takes over',
   'store call: refused',
   'store call: answer lost',
   'store call: done after the error',

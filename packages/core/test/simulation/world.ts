@@ -16,6 +16,8 @@ export class World {
   readonly clock = new SimClock();
   readonly random: SimRandom;
   readonly weather: Weather;
+  /** Whether workers know each other. */
+  readonly isRegistered: boolean;
   readonly history: History;
   readonly table = new MemoryTable(this.clock);
   readonly rows: RowLedger;
@@ -35,7 +37,8 @@ export class World {
   constructor(seed: number, mutant: Mutant | undefined, isTraced: boolean) {
     this.random = new SimRandom(seed);
     this.mutant = mutant;
-    this.weather = drawWeather(this.random);
+    this.isRegistered = this.random.chance(0.35);
+    this.weather = drawWeather(this.random, this.isRegistered);
     const rush = (): number => this.random.between(0, 0.7 * this.weather.badTimesMs);
     this.#rushes = [rush(), rush(), rush()];
     this.history = new History(this.clock, isTraced);
