@@ -188,7 +188,8 @@ export class BatchPublishing {
 
   #mayStart(flight: RowInFlight): boolean {
     const { bounds, pauses } = this.#options;
-    return !this.#isClosed && bounds.lease.holds(flight) && !pauses.has(flight.row.topic);
+    if (this.#isClosed || flight.isOverLimit) return false;
+    return bounds.lease.holds(flight) && !pauses.has(flight.row.topic);
   }
 
   #end(flight: RowInFlight, outcome: Outcome): void {

@@ -1,3 +1,4 @@
+import type { OutboxRow } from '../message/outbox-row.js';
 import type { Clock } from '../runtime/timing.js';
 import { Lease } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
@@ -14,6 +15,10 @@ export interface Claim {
   readonly standing: Standing;
   /** Read before the claim was sent, so that our deadline passes before the database's. */
   readonly sentAtMs: number;
+  /** Whether it returned as many rows as it asked for. */
+  readonly isFull: boolean;
+  /** Rows that a rate limit does not allow now. They are released. */
+  readonly overLimit: ReadonlySet<OutboxRow>;
 }
 
 /** Of a dispatcher that is not registered: only its claims count. */
@@ -28,7 +33,12 @@ export class ClaimLease {
   readonly #lease: Lease;
   #extending = 0;
 
-  constructor(store: OutboxStore, claim: Claim, rows: readonly RowInFlight[], clock: Clock) {
+  constructor(
+    store: OutboxStore,
+    claim: Pick<Claim, 'token' | 'standing' | 'sentAtMs'>,
+    rows: readonly RowInFlight[],
+    clock: Clock,
+  ) {
     this.#store = store;
     this.#token = claim.token;
     this.#standing = claim.standing;

@@ -29,6 +29,8 @@ export class ClaimedBatch {
   readonly isSuspect: boolean;
   /** Whether rows have keys. No other row with those keys can be claimed while the batch is in flight. */
   readonly hasKeys: boolean;
+  /** Whether no more rows could have been claimed with it. */
+  readonly isFull: boolean;
   /** Of the worker, when it claimed the batch. */
   readonly standing: Standing;
   readonly #inFlight: readonly RowInFlight[];
@@ -43,10 +45,11 @@ export class ClaimedBatch {
   constructor(context: BatchContext, claim: Claim, rows: readonly OutboxRow[]) {
     const { store, clock, slots, publishTimeoutMs } = context;
     this.standing = claim.standing;
+    this.isFull = claim.isFull;
     this.rows = rows;
     this.isSuspect = rows.some(({ retakes }) => retakes > 0);
     this.hasKeys = rows.some(({ key }) => key !== undefined);
-    this.#inFlight = rows.map((row) => new RowInFlight(row));
+    this.#inFlight = rows.map((row) => new RowInFlight(row, claim.overLimit.has(row)));
     this.#target = { ...context, token: claim.token };
     this.#lease = new ClaimLease(store, claim, this.#inFlight, clock);
     this.#timeouts = new PublishTimeouts(clock, publishTimeoutMs);

@@ -15,6 +15,7 @@ import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import { PausedTopics } from './paused-topics.js';
 import { PublishSlots } from './publish-bounded.js';
+import { type ClaimPlan, RateLimits } from './rate-limits.js';
 import { Verdicts } from './verdicts.js';
 
 export interface DispatcherOptions extends Partial<OutboxConfig> {
@@ -55,6 +56,7 @@ export class DispatchEngine {
   /** The calls to the store that we wait for. */
   readonly calls: BoundedWaits;
   readonly #pauses: PausedTopics;
+  readonly #limits: RateLimits;
   readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
@@ -71,6 +73,7 @@ export class DispatchEngine {
     const target = toPublisher(publisher);
     const emitter = events ?? new DispatchEvents();
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
+    this.#limits = new RateLimits(this.config.rateLimit ?? {}, clock);
     this.#pauses = new PausedTopics(() => this.lookAhead(), clock);
     this.#context = {
       ...this.config,
@@ -96,7 +99,8 @@ export class DispatchEngine {
     const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
-    const fetching = store.fetchPending(limit, this.#claimOptions(grant));
+    const plan = this.#limits.plan(limit);
+    const fetching = store.fetchPending(plan.limit, this.#claimOptions(plan, grant));
     try {
       const rows = await calls.within(store.claimTimeoutMs, 'claim', fetching);
       const token = rows[0]?.claimToken;
@@ -104,7 +108,13 @@ export class DispatchEngine {
       for (const row of rows) if (row.retakes > 0) events.emit('retaken', { row });
       // Looked up for each batch: an interceptor may add or remove its `publish` method.
       const layers = this.#interceptors.length === 0 ? [] : publishLayers(this.#interceptors);
-      const claim = { token, standing: grant?.standing ?? UNREGISTERED, sentAtMs };
+      const claim = {
+        token,
+        sentAtMs,
+        standing: grant?.standing ?? UNREGISTERED,
+        isFull: rows.length >= plan.limit,
+        overLimit: this.#limits.take(rows),
+      };
       return new ClaimedBatch({ ...this.#context, layers }, claim, rows);
     } catch (error) {
       this.#lateClaims.releaseWhenAnswered(fetching);
@@ -112,8 +122,14 @@ export class DispatchEngine {
     }
   }
 
-  #claimOptions(grant: ClaimGrant | undefined): ClaimOptions {
-    const exceptTopics = [...new Set([...this.availability.topicsAway(), ...this.#pauses.list])];
+  /** How long to wait at most before the next claim, for rows of limited topics. */
+  get limitedWaitMs(): number {
+    return this.#limits.waitMs;
+  }
+
+  #claimOptions(plan: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {
+    const away = this.availability.topicsAway();
+    const exceptTopics = [...new Set([...away, ...this.#pauses.list, ...plan.exceptTopics])];
     return {
       ...(grant && { token: grant.token }),
       ...(exceptTopics.length > 0 && { exceptTopics }),

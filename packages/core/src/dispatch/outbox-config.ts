@@ -6,6 +6,7 @@ import { assertWholeNumber } from '../message/option-checks.js';
 import type { BackoffOptions } from '../message/retry-options.js';
 import { assertBackoff, assertMaxAttempts, type RetryPolicy } from '../message/retry-policy.js';
 import { DEFAULT_PUBLISH_TIMEOUT_MS, longestPublishMs } from '../runtime/claim-timing.js';
+import { assertRateLimits, type RateLimit } from './rate-limits.js';
 
 /** Configures how rows are claimed, published and retried. */
 export interface OutboxConfig extends RetryPolicy {
@@ -25,6 +26,13 @@ export interface OutboxConfig extends RetryPolicy {
   readonly maxRetakes: number;
   /** Concurrent publishes. Rows with the same key are always published one after another. @default 1 */
   readonly concurrency: number;
+  /**
+   * Limits rows of some topics, per process: `{ 'email.*': { perSecond: 50 } }`. In a pattern, `*` matches any number of
+   * characters; the first match counts.
+   *
+   * @default none
+   */
+  readonly rateLimit?: Readonly<Record<string, RateLimit>>;
   /** A publish that takes longer fails. Must be below two thirds of the store's `claimTimeoutMs`. @default 30_000 */
   readonly publishTimeoutMs: number;
 }
@@ -44,6 +52,7 @@ export const CONFIG_NAMES: OptionNames<OutboxConfig> = {
   backoffStrategies: true,
   maxRetakes: true,
   concurrency: true,
+  rateLimit: true,
   publishTimeoutMs: true,
 };
 
@@ -62,6 +71,7 @@ export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig 
   assertBackoffStrategies(backoffStrategies);
   if (backoff !== undefined && typeof backoff !== 'function')
     assertBackoff(backoff, 'OutboxConfig', backoffStrategies);
+  if (resolved.rateLimit) assertRateLimits(resolved.rateLimit);
   if (!(Number.isFinite(resolved.publishTimeoutMs) && resolved.publishTimeoutMs >= 1)) {
     throw invalid(`publishTimeoutMs must be at least 1, got ${String(resolved.publishTimeoutMs)}`);
   }

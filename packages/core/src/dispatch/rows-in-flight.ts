@@ -32,6 +32,8 @@ export interface PublishCall {
 /** A claimed row and its state in this process. Nothing else keeps track of it. */
 export class RowInFlight {
   readonly row: OutboxRow;
+  /** A rate limit does not allow to publish it now. */
+  readonly isOverLimit: boolean;
   phase: RowPhase = 'waiting';
   /** Whether the claim is still ours, as far as we know. */
   isHeld = true;
@@ -40,8 +42,9 @@ export class RowInFlight {
   /** Set while the row is being published. */
   call: PublishCall | undefined;
 
-  constructor(row: OutboxRow) {
+  constructor(row: OutboxRow, isOverLimit = false) {
     this.row = row;
+    this.isOverLimit = isOverLimit;
   }
 
   get id(): string {

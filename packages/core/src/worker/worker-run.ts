@@ -212,7 +212,8 @@ export class WorkerRun {
     // A batch that ended meanwhile may have freed rows that this claim could not see: claim again at once.
     else if (this.#isClaimDue) return;
     if (this.#stop) return;
-    const waitMs = this.#pace.afterPoll(resultOf(batch, limit));
+    const paceMs = this.#pace.afterPoll(resultOf(batch));
+    const waitMs = Math.min(paceMs, this.#options.engine.limitedWaitMs);
     this.#claimAfter(this.#nextDue.shorten(waitMs));
     if (!batch) this.#lookAhead(waitMs);
   }
@@ -322,7 +323,7 @@ export class WorkerRun {
 }
 
 /** A claim may leave due rows behind: a suspect row comes alone, and keyed rows get only a share of the batch. */
-function resultOf(batch: ClaimedBatch | undefined, limit: number): PollResult {
+function resultOf(batch: ClaimedBatch | undefined): PollResult {
   if (!batch) return 'nothing';
-  return batch.rows.length >= limit || batch.isSuspect || batch.hasKeys ? 'more' : 'all';
+  return batch.isFull || batch.isSuspect || batch.hasKeys ? 'more' : 'all';
 }

@@ -27,7 +27,7 @@ function inFlight(id: string): RowInFlight {
   return new RowInFlight(rowWith({ id }));
 }
 
-function claimAt(sentAtMs: number): Claim {
+function claimAt(sentAtMs: number): Pick<Claim, 'token' | 'standing' | 'sentAtMs'> {
   return { token: 'token', standing: UNREGISTERED, sentAtMs };
 }
 
