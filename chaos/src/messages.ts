@@ -4,6 +4,8 @@ import type { StoreName } from './subject.js';
 /** What the publisher of a worker does with a row whose payload does not say otherwise. */
 export type Behaviour =
   | { readonly kind: 'deliver' }
+  /** Each publish takes this long; its effect comes at the end, unless it was aborted. */
+  | { readonly kind: 'deliver slowly'; readonly ms: number }
   /** `thrown` names one of the values in `ledger-publisher.ts`. */
   | { readonly kind: 'fail'; readonly thrown?: string }
   /** `obeys`: ends when its signal aborts. Else it ends when the behaviour changes. */
@@ -23,6 +25,7 @@ export interface WorkerSettings {
   readonly maxRetakes?: number;
   readonly publishTimeoutMs?: number;
   readonly pollIntervalMs?: number;
+  readonly takeoverAfterMs?: number;
   readonly backoff?: BackoffOptions;
 }
 

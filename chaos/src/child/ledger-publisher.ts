@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   OutboxPublisher,
   type OutboxRow,
@@ -73,6 +74,10 @@ export class LedgerPublisher extends OutboxPublisher {
         await this.#record(behaviour.delivers ? 'delivered, then failed' : 'failed', row);
         await ended(behaviour.obeys ? signal : this.#changed.signal);
         throw new Error('hung');
+      case 'deliver slowly':
+        await pause(behaviour.ms, undefined, { signal });
+        await this.#record('delivered', row);
+        break;
       case 'send':
         await sendTo(behaviour.port, row.id, signal).catch(async (error: unknown) => {
           await this.#record('failed', row);

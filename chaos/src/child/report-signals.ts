@@ -12,5 +12,7 @@ export function reportSignals(app: OutboxApp): void {
   events.on('dead', ({ row, reason }) => report('dead', [row.id], reason));
   events.on('trouble', ({ error }) => report('trouble', [], errorText(error)));
   events.on('recovered', () => report('recovered'));
+  events.on('workerLost', ({ workerId, rows }) => report('workerLost', [workerId], String(rows)));
+  events.on('declaredLost', ({ workerId }) => report('declaredLost', [workerId]));
   events.on('stopped', ({ abandoned }) => tell({ tell: 'stopped', abandoned }));
 }

@@ -15,9 +15,9 @@ export function watchStore(
 ): void {
   const fetchPending = store.fetchPending.bind(store);
   const settle = store.settle.bind(store);
-  store.fetchPending = async (limit) => {
+  store.fetchPending = async (limit, options) => {
     await reach('before the claim');
-    const rows = await fetchPending(limit);
+    const rows = await fetchPending(limit, options);
     if (rows.length === 0) return rows;
     await ledger.claimed(
       rows.map(({ id, claimToken = '', retakes }) => ({

@@ -11,10 +11,12 @@ import { publisherScenarios } from './publisher.js';
 import { rollOutScenarios } from './roll-out.js';
 import { serverScenarios } from './server.js';
 import { sweepAndMigrationScenarios } from './sweep-and-migration.js';
+import { takeoverScenarios } from './takeover.js';
 import { wireScenarios } from './wire.js';
 
 export const scenarios: readonly Scenario[] = [
   ...killScenarios,
+  ...takeoverScenarios,
   ...sweepAndMigrationScenarios,
   ...serverScenarios,
   ...crowdScenarios,
