@@ -13,17 +13,34 @@ import {
   PermanentError,
   runUntilSignal,
   TransientError,
+  UnavailableError,
 } from '@postcommit/core';
 import { createUuidv7 } from '@postcommit/core/internal';
 import { OutboxModule as NestOutboxModule } from '@postcommit/nestjs';
-import { OnEvent, OutboxEvent, OutboxEventsModule, onEvent } from '@postcommit/publisher-events';
+import {
+  MemoryEventBus,
+  OnEvent,
+  OutboxEvent,
+  OutboxEventsModule,
+  OutboxEventsPublisher,
+  onEvent,
+} from '@postcommit/publisher-events';
 import { OutboxRetentionModule } from '@postcommit/retention';
 import { ScheduledMessagesModule, ScheduleService } from '@postcommit/scheduled-messages';
 import { CronerScheduler, OutboxDispatchJob, OutboxSchedulerModule } from '@postcommit/scheduler';
 import { MemoryOutboxStore, OutboxMemoryModule } from '@postcommit/store-memory';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
-import { SqlOutboxStore } from '@postcommit/store-sql';
+import {
+  PostgresWakeup,
+  SqlDiagnostics,
+  SqlJobLock,
+  SqlOutboxPauses,
+  SqlOutboxSchema,
+  SqlOutboxStore,
+  SqlOutboxWorkers,
+  SqlProcessedMessages,
+} from '@postcommit/store-sql';
 import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { OutboxTelemetryModule } from '@postcommit/telemetry';
 import { Command } from 'commander';
@@ -57,6 +74,13 @@ const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
     () => OutboxModule.forRoot({ onBacklog: odd({ threshold: 1, notfy: () => {} }) }),
     'notfy',
     'notify',
+  ],
+  [
+    'OutboxModule: onFailures',
+    () =>
+      OutboxModule.forRoot({ onFailures: odd({ threshold: 1, windowMs: 1, notify: () => {}, topics: 'a' }) }),
+    'topics',
+    undefined as never,
   ],
   [
     'OutboxDispatcher',
@@ -97,6 +121,25 @@ const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
     'claimTimeout',
     'claimTimeoutMs',
   ],
+  ...[
+    SqlOutboxSchema,
+    SqlOutboxWorkers,
+    SqlOutboxPauses,
+    SqlJobLock,
+    SqlProcessedMessages,
+    SqlDiagnostics,
+  ].map((Capability): [string, () => unknown, string, string] => [
+    Capability.name,
+    () => new Capability(async () => [], odd({ tabel: 'x' })),
+    'tabel',
+    'table',
+  ]),
+  [
+    'PostgresWakeup',
+    () => new PostgresWakeup(async () => [], odd({ listenCleint: () => {} })),
+    'listenCleint',
+    'listenClient',
+  ],
   ['createUuidv7', () => createUuidv7(odd({ ramdom: Math.random })), 'ramdom', 'random'],
   ['OutboxMemoryModule', () => OutboxMemoryModule.forRoot(odd({ tabel: 1 })), 'tabel', 'table'],
   ['PgOutboxStore', () => new PgOutboxStore(pool, odd({ tabel: 'x' })), 'tabel', 'table'],
@@ -129,7 +172,6 @@ const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
     'limit',
   ],
   ['CronerScheduler', () => new CronerScheduler([], odd({ locks: {} })), 'locks', 'lock'],
-  ['createUuidv7', () => createUuidv7(odd({ rnadom: Math.random })), 'rnadom', 'random'],
   [
     'OutboxRetentionModule',
     () => OutboxRetentionModule.forRoot(odd({ retentionMS: 5 })),
@@ -143,6 +185,12 @@ const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
     'attributes',
   ],
   ['OutboxEventsModule', () => OutboxEventsModule.forRoot(odd({ listener: [] })), 'listener', 'listeners'],
+  [
+    'OutboxEventsPublisher',
+    () => new OutboxEventsPublisher(new MemoryEventBus(), odd({ onNoListner: 'release' })),
+    'onNoListner',
+    'onNoListener',
+  ],
   [
     'onEvent(OutboxEvent)',
     () => onEvent(OutboxEvent, () => {}, odd({ name: 'x', topics: 'a' })),
@@ -232,6 +280,11 @@ describe('an unknown option of an error is refused', () => {
       () => new TransientError('busy', 5, odd({ couse: 1 })),
       "'couse': did you mean 'cause'?",
     ],
+    [
+      'UnavailableError',
+      () => new UnavailableError('away', odd({ retryAfterMS: 5 })),
+      "'retryAfterMS': did you mean 'retryAfterMs'?",
+    ],
   ])('%s', (where, create, problem) => {
     expect(create).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message: `${where}: unknown option ${problem}` }),
@@ -263,6 +316,13 @@ const CALLS: ReadonlyArray<[string, () => Promise<unknown>, string, string]> = [
   ['markDead', () => store.markDead('x', 'y', odd({ reasons: 5 })), 'INVALID_ARGUMENT', "'reason'?"],
   ['filter', () => store.requeueWhere(odd({ topics: 'a' }), 5), 'INVALID_ARGUMENT', "'topic'?"],
   ['filter', () => store.purgeDispatched({ ageMs: 1 }, odd({ topics: 'a' })), 'INVALID_ARGUMENT', "'topic'?"],
+  ['peek', () => store.peek({}, 5, odd({ oder: 'oldest' })), 'INVALID_ARGUMENT', "'order'?"],
+  [
+    'olderThan',
+    () => store.purgeDispatched(odd({ ageMs: 1, keepLatset: 5 })),
+    'INVALID_ARGUMENT',
+    "'keepLatest'?",
+  ],
   ['start', () => app.start(odd({ onyl: 'resource' })), 'INVALID_ARGUMENT', "'only'?"],
   ['stop', () => app.stop(odd({ grace: 5 })), 'INVALID_ARGUMENT', "'graceMs'?"],
   ['runUntilSignal', () => runUntilSignal(app, odd({ graceMS: 5 })), 'INVALID_ARGUMENT', "'graceMs'?"],

@@ -11,7 +11,14 @@ const outbox = createOutbox({
   publisher: async ({ id, topic, payload }, { signal }) => {
     const headers = { 'content-type': 'application/json', 'idempotency-key': id };
     const body = JSON.stringify({ topic, payload });
-    const response = await fetch(WAREHOUSE_URL, { method: 'POST', headers, body, signal });
+    // A POST that is redirected arrives as a GET without its body.
+    const response = await fetch(WAREHOUSE_URL, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal,
+    });
     if (!response.ok) throw await errorFromResponse(response); // 422, for example, is final
   },
   onDead: ({ row, error }) => console.log(`worker: ${row.id} is dead: ${error}`),

@@ -72,8 +72,9 @@ describe('the log of the application', () => {
     events.emit('storeProblem', { error });
     events.emit('wakeup', { isListening: false, error });
     events.emit('listenerFailed', { event: 'dead', error });
+    events.emit('unavailable', { destination: 'mail', error, nextTryInMs: 1 });
     expect(log.lines.join('\n')).not.toContain('hunter2');
-    expect(log.lines.filter((line) => line.includes('***'))).toHaveLength(5);
+    expect(log.lines.filter((line) => line.includes('***'))).toHaveLength(6);
   });
 
   it('reports trouble with the table and its end, lost claims, and start and stop', async () => {

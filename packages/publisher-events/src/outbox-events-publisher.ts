@@ -1,5 +1,5 @@
 import { OutboxError, OutboxPublisher, type OutboxRow, type PublishContext } from '@postcommit/core';
-import { nameToken } from '@postcommit/core/internal';
+import { assertKnownOptions, nameToken } from '@postcommit/core/internal';
 import type { EventBus } from './event-bus.js';
 import { ListenersFailedError } from './listeners-failed-error.js';
 import { NoListenerError, type NoListenerPolicy } from './no-listener-error.js';
@@ -31,6 +31,7 @@ export class OutboxEventsPublisher extends OutboxPublisher {
   /** Takes a bus, or an `EventSubscriptions`, which subscribes the application's listeners first. */
   constructor(bus: Pick<EventBus, 'publish'>, options: OutboxEventsPublisherOptions = {}) {
     super();
+    assertKnownOptions('OutboxEventsPublisher', options, { onNoListener: true });
     this.#bus = bus;
     this.#onNoListener = resolveOnNoListener(options);
   }

@@ -65,6 +65,16 @@ describe('a cut idle connection does not end the process', () => {
     expect(await warned).toEqual([expect.stringContaining('terminating'), 'OutboxWarning']);
   });
 
+  it('in which secrets are masked', async () => {
+    const pool = openPool();
+    await composeModules([OutboxModule, OutboxPgModule.forRoot({ pool })])
+      .get(OutboxSchema)
+      .ensure();
+    const warned = nextWarning();
+    pool.emit('error', new Error('password=hunter2 was refused'), undefined as never);
+    expect(await warned).toEqual(['password=*** was refused', 'OutboxWarning']);
+  });
+
   it('and is reported by every store that shares the pool', async () => {
     const pool = openPool();
     const stores = [new PgOutboxStore(pool), new PgOutboxStore(pool, { table: 'other_outbox' })];

@@ -120,6 +120,15 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
+    'lists by default order with an unknown option',
+    'an unknown filter or option is rejected, and nothing changes',
+    class extends BrokenStore {
+      override peek(filter: RowFilter, limit: number, { order }: PeekOptions = {}): Promise<OutboxRow[]> {
+        return super.peek(filter, limit, { ...(order && { order }) });
+      }
+    },
+  ),
+  mutant(
     'has no fence: any token settles',
     'a settle under a claim that was taken over changes nothing and reports it',
     class extends BrokenStore {

@@ -86,11 +86,10 @@ export class UnavailableError extends TransientError {
   readonly unavailable = true;
   readonly isCertain: boolean;
 
-  constructor(
-    message: string,
-    { retryAfterMs, isCertain = false, ...options }: UnavailableErrorOptions = {},
-  ) {
-    super(message, retryAfterMs, options);
+  constructor(message: string, options: UnavailableErrorOptions = {}) {
+    assertOptions('UnavailableError', options, { cause: true, retryAfterMs: true, isCertain: true });
+    const { retryAfterMs, isCertain = false, ...cause } = options;
+    super(message, retryAfterMs, cause);
     this.isCertain = isCertain;
   }
 }

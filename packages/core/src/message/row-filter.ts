@@ -1,3 +1,4 @@
+import { assertKnownOptions, type OptionNames } from './known-options.js';
 import type { OutboxState, RowFilter } from './outbox-row.js';
 
 /** Which end of the list comes first. */
@@ -12,6 +13,8 @@ export interface PeekOptions {
   readonly order?: RowOrder;
 }
 
+const PEEK_NAMES: OptionNames<PeekOptions> = { order: true };
+
 const STATES: readonly OutboxState[] = ['pending', 'dispatched', 'dead'];
 
 /** For stores: returns the states that a matching row can have. Only dead rows have a reason and a time of death. */
@@ -21,7 +24,9 @@ export function statesOf({ state, reason, deadAfter, deadBefore }: RowFilter): r
 }
 
 /** For stores: returns the order in which `peek` lists matching rows. */
-export function orderOf({ state }: RowFilter, { order }: PeekOptions = {}): RowOrder {
+export function orderOf({ state }: RowFilter, options: PeekOptions = {}): RowOrder {
+  assertKnownOptions('peek', options, PEEK_NAMES, 'INVALID_ARGUMENT');
+  const { order } = options;
   return order ?? (state === 'pending' ? 'oldest' : 'latest');
 }
 

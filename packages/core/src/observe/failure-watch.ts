@@ -1,4 +1,5 @@
 import { OutboxError } from '../message/errors.js';
+import { assertKnownOptions } from '../message/known-options.js';
 import { assertWholeNumber } from '../message/option-checks.js';
 import { type Clock, systemClock } from '../runtime/timing.js';
 import type { DispatchEvents } from './dispatch-events.js';
@@ -71,8 +72,11 @@ class TopicFailures {
   }
 }
 
+const HOOK_NAMES = { threshold: true, windowMs: true, notify: true } as const;
+
 /** Throws `INVALID_CONFIG` for an invalid `onFailures`. */
 export function assertFailureHook(hook: FailureThreshold & { readonly notify: unknown }): void {
+  assertKnownOptions('OutboxModule: onFailures', hook, HOOK_NAMES);
   const { threshold, windowMs, notify } = hook;
   assertWholeNumber('OutboxModule: onFailures.threshold', threshold);
   if (!(Number.isFinite(windowMs) && windowMs >= 1))

@@ -315,8 +315,11 @@ function assertDelay(delayMs: number): void {
   throw new OutboxError('INVALID_ARGUMENT', `delayMs must be 0 or more, got ${String(delayMs)}`);
 }
 
+const CUT_NAMES = { ageMs: true, keepLatest: true } as const;
+
 /** For stores: throws `INVALID_ARGUMENT` for an invalid argument of `purgeDispatched` or `purgeDead`. */
 export function assertOlderThan(olderThan: PurgeCut): void {
+  assertKnownOptions<object>('olderThan', olderThan, CUT_NAMES, 'INVALID_ARGUMENT');
   if (isPurgeCut(olderThan)) return;
   throw new OutboxError(
     'INVALID_ARGUMENT',

@@ -100,7 +100,7 @@ describe('a stop during a start that hangs', () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     onTestFinished(() => warn.mockRestore());
     const stop = (): never => {
-      throw new Error('socket is busy');
+      throw new Error('socket is busy: password=hunter2');
     };
     const app = composeModules([part('database', { start: () => answer.promise, stop })]);
     app.start().catch(() => {});
@@ -110,7 +110,10 @@ describe('a stop during a start that hangs', () => {
     answer.resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(warn.mock.calls).toEqual([
-      ['database started after the stop and could not be stopped again: socket is busy', 'OutboxWarning'],
+      [
+        'database started after the stop and could not be stopped again: socket is busy: password=***',
+        'OutboxWarning',
+      ],
     ]);
   });
 

@@ -68,10 +68,10 @@ describe('DispatchEvents', () => {
     [
       'throws',
       () => {
-        throw new Error('pager is away');
+        throw new Error('pager is away: token=hunter2');
       },
     ],
-    ['rejects', () => Promise.reject(new Error('pager is away'))],
+    ['rejects', () => Promise.reject(new Error('pager is away: token=hunter2'))],
   ];
 
   test.each(failures)(
@@ -86,7 +86,7 @@ describe('DispatchEvents', () => {
       await Promise.resolve();
       expect(heard).toHaveLength(2);
       expect(heard).toContain('other');
-      expect(heard).toContainEqual({ event: 'started', error: new Error('pager is away') });
+      expect(heard).toContainEqual({ event: 'started', error: new Error('pager is away: token=hunter2') });
       expect(warnings).not.toHaveBeenCalled();
     },
   );
@@ -99,7 +99,7 @@ describe('DispatchEvents', () => {
       events.emit('dead', { row: {} as never, error: 'no', reason: 'permanent' });
       await Promise.resolve();
       expect(warnings.mock.calls).toEqual([
-        ["a listener of the outbox event 'dead' failed: pager is away", 'OutboxWarning'],
+        ["a listener of the outbox event 'dead' failed: pager is away: token=***", 'OutboxWarning'],
       ]);
     },
   );
@@ -117,7 +117,7 @@ describe('DispatchEvents', () => {
       await Promise.resolve();
       expect(failed).toHaveBeenCalledTimes(1);
       expect(warnings.mock.calls).toEqual([
-        ["a listener of the outbox event 'listenerFailed' failed: pager is away", 'OutboxWarning'],
+        ["a listener of the outbox event 'listenerFailed' failed: pager is away: token=***", 'OutboxWarning'],
       ]);
     },
   );

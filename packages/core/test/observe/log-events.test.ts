@@ -53,10 +53,12 @@ describe('logEvents', () => {
     events.emit('trouble', { error, retryInMs: 100 });
     events.emit('storeProblem', { error });
     events.emit('wakeup', { isListening: false, error, willRetry: false });
+    events.emit('unavailable', { destination: 'mail', error, nextTryInMs: 5 });
     expect(lines).toEqual([
       'error: the database does not answer, retrying: "connect postgres://***@db failed"',
       'warn: the store reports a problem: "connect postgres://***@db failed"',
       'warn: polling, because listening failed: "connect postgres://***@db failed"',
+      'error: destination "mail" is away, next try in 5 ms: "connect postgres://***@db failed"',
     ]);
   });
 

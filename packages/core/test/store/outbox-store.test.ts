@@ -130,7 +130,7 @@ describe('arguments', () => {
 describe('problems that no call reports', () => {
   class LossyStore extends MemoryOutboxStore {
     loseConnection(): void {
-      this.reportProblem(new Error('connection lost'));
+      this.reportProblem(new Error('connection lost: password=hunter2'));
     }
   }
 
@@ -143,14 +143,14 @@ describe('problems that no call reports', () => {
     store.loseConnection();
     unsubscribe();
     store.loseConnection();
-    expect(heard).toEqual([new Error('connection lost')]);
+    expect(heard).toEqual([new Error('connection lost: password=hunter2')]);
     expect(stay).toHaveBeenCalledTimes(2);
   });
 
   test('become a process warning if nobody listens', () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     new LossyStore().loseConnection();
-    expect(warn).toHaveBeenCalledWith('connection lost', 'OutboxWarning');
+    expect(warn).toHaveBeenCalledWith('connection lost: password=***', 'OutboxWarning');
     warn.mockRestore();
   });
 });

@@ -178,13 +178,18 @@ describe('a failure that may be the fault of the row', () => {
     let tries = 0;
     const worker = start(async () => {
       tries += 1;
-      throw new UnavailableError('too many requests', { isCertain: true, retryAfterMs: 120_000 });
+      throw new UnavailableError('too many requests for api_key=hunter2', {
+        isCertain: true,
+        retryAfterMs: 120_000,
+      });
     });
     await clock.advance(119_000);
     expect(tries).toBe(1);
     await clock.advance(10_000);
     expect(tries).toBe(2);
-    expect(await worker.health()).toMatchObject({ outages: [{ error: 'too many requests' }] });
+    expect(await worker.health()).toMatchObject({
+      outages: [{ error: 'too many requests for api_key=***' }],
+    });
   });
 
   test('a row waits as long as the destination asked, also before that means an outage', async () => {

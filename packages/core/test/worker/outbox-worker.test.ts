@@ -1181,7 +1181,7 @@ describe('the health of a worker', () => {
   test('is down if claims fail although the store answers otherwise', async () => {
     const { store, clock, worker } = open();
     await store.enqueue(numbered(1));
-    store.before.fetchPending = () => Promise.reject(new Error('permission denied'));
+    store.before.fetchPending = () => Promise.reject(new Error('connect postgres://user:secret@db refused'));
     const running = worker(scripted());
     running.start();
     await clock.advance(10);
@@ -1190,7 +1190,7 @@ describe('the health of a worker', () => {
       rowsInFlight: 0,
       isListening: false,
       oldestPendingAgeMs: 10,
-      error: 'permission denied',
+      error: 'connect postgres://***@db refused',
     });
   });
 });

@@ -60,7 +60,8 @@ export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions 
     ...capabilities,
     bind(OutboxWakeup, ({ executor, table, claimSessions }) => {
       assertNotifies(table);
-      return new PostgresWakeup(executor, { ...table, ...listening, claimSessions });
+      const { dialect: _, ...named } = table;
+      return new PostgresWakeup(executor, { ...named, ...listening, claimSessions });
     }),
   ];
 }

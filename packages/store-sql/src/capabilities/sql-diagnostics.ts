@@ -2,9 +2,9 @@ import type { SchemaProblem } from '@postcommit/core';
 import { type DiagnosticLimits, OutboxDiagnostics } from '@postcommit/core/internal';
 import { isYoung } from '../claim/keyed-lock.js';
 import type { SqlDialect, SqlTableOptions } from '../dialect.js';
-import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
-import { TableName } from '../table-name.js';
+import type { TableName } from '../table-name.js';
+import { namedTable } from './named-table.js';
 
 /** Finds outside causes that slow the outbox down: long-running transactions, and a lock that others hold. */
 export class SqlDiagnostics extends OutboxDiagnostics {
@@ -14,9 +14,10 @@ export class SqlDiagnostics extends OutboxDiagnostics {
 
   constructor(executor: SqlExecutor<never>, options: SqlTableOptions = {}) {
     super();
+    const { dialect, table } = namedTable('SqlDiagnostics', options);
     this.#executor = executor;
-    this.#dialect = options.dialect ?? postgres;
-    this.#table = new TableName(options, this.#dialect.quote);
+    this.#dialect = dialect;
+    this.#table = table;
   }
 
   async find({ transactionAgeMs }: DiagnosticLimits): Promise<SchemaProblem[]> {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { JobLock } from '@postcommit/core';
 import type { HeldLock } from '@postcommit/core/internal';
 import type { LockStatements, SqlTableOptions } from '../dialect.js';
-import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor, SqlWork } from '../sql-statement.js';
-import { TableName } from '../table-name.js';
+import type { TableName } from '../table-name.js';
+import { namedTable } from './named-table.js';
 
 /** Stores one row per lock, timed by the database's clock. The token fences: a former holder can't renew a lost lock. */
 export class SqlJobLock extends JobLock {
@@ -12,11 +12,12 @@ export class SqlJobLock extends JobLock {
   readonly #statements: LockStatements;
   readonly #table: TableName;
 
-  constructor(executor: SqlExecutor<never>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+  constructor(executor: SqlExecutor<never>, options: SqlTableOptions = {}) {
     super();
+    const { dialect, table } = namedTable('SqlJobLock', options);
     this.#executor = executor;
     this.#statements = dialect.locks;
-    this.#table = new TableName(options, dialect.quote);
+    this.#table = table;
   }
 
   async acquire(name: string, ttlMs: number): Promise<HeldLock | undefined> {

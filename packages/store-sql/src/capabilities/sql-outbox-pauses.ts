@@ -1,8 +1,8 @@
 import { OutboxPauses, type PausedTopic } from '@postcommit/core/internal';
 import type { PauseStatements, SqlTableOptions } from '../dialect.js';
-import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
-import { TableName } from '../table-name.js';
+import type { TableName } from '../table-name.js';
+import { namedTable } from './named-table.js';
 
 /** Stores one row per paused topic. On PostgreSQL, pausing and resuming wake the workers that listen. */
 export class SqlOutboxPauses extends OutboxPauses {
@@ -10,11 +10,12 @@ export class SqlOutboxPauses extends OutboxPauses {
   readonly #statements: PauseStatements;
   readonly #table: TableName;
 
-  constructor(executor: SqlExecutor<never>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+  constructor(executor: SqlExecutor<never>, options: SqlTableOptions = {}) {
     super();
+    const { dialect, table } = namedTable('SqlOutboxPauses', options);
     this.#executor = executor;
     this.#statements = dialect.pauses;
-    this.#table = new TableName(options, dialect.quote);
+    this.#table = table;
   }
 
   async pause(topic: string): Promise<boolean> {

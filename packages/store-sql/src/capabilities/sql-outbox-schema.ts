@@ -1,10 +1,10 @@
 import { OutboxError, OutboxSchema, type SchemaProblem } from '@postcommit/core';
 import type { AdoptionPlan } from '@postcommit/core/internal';
 import type { Comparison, Difference, ForeignTable, SchemaStatements, SqlTableOptions } from '../dialect.js';
-import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor, SqlSteps } from '../sql-statement.js';
-import { TableName } from '../table-name.js';
+import type { TableName } from '../table-name.js';
 import { FOREIGN_TABLE_FIX } from '../table-origin.js';
+import { namedTable } from './named-table.js';
 
 /** More than needed: the fixes of one round may reveal further differences. */
 const MAX_ROUNDS = 5;
@@ -19,11 +19,12 @@ export class SqlOutboxSchema extends OutboxSchema {
   readonly #statements: SchemaStatements;
   readonly #table: TableName;
 
-  constructor(executor: SqlExecutor<never>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+  constructor(executor: SqlExecutor<never>, options: SqlTableOptions = {}) {
     super();
+    const { dialect, table } = namedTable('SqlOutboxSchema', options);
     this.#executor = executor;
     this.#statements = dialect.schema;
-    this.#table = new TableName(options, dialect.quote);
+    this.#table = table;
   }
 
   print(): string {

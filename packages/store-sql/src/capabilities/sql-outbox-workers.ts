@@ -7,10 +7,10 @@ import {
   type WorkerSighting,
 } from '@postcommit/core/internal';
 import type { SqlTableOptions, WorkerStatements } from '../dialect.js';
-import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor, SqlRecord } from '../sql-statement.js';
 import { inPages } from '../store/in-pages.js';
-import { TableName } from '../table-name.js';
+import type { TableName } from '../table-name.js';
+import { namedTable } from './named-table.js';
 
 /**
  * Stores one row per worker, timed by the database's clock. No call but `takeOver` touches the outbox table, so a
@@ -21,11 +21,12 @@ export class SqlOutboxWorkers extends OutboxWorkers {
   readonly #statements: WorkerStatements;
   readonly #table: TableName;
 
-  constructor(executor: SqlExecutor<never>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+  constructor(executor: SqlExecutor<never>, options: SqlTableOptions = {}) {
     super();
+    const { dialect, table } = namedTable('SqlOutboxWorkers', options);
     this.#executor = executor;
     this.#statements = dialect.workers;
-    this.#table = new TableName(options, dialect.quote);
+    this.#table = table;
   }
 
   async register(worker: WorkerIdentity, report: WorkerReport): Promise<void> {

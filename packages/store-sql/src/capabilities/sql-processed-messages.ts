@@ -1,9 +1,9 @@
 import { ProcessedMessages } from '@postcommit/core';
 import type { ProcessedStatements, SqlTableOptions } from '../dialect.js';
-import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
 import { deletedRows, inPages } from '../store/in-pages.js';
-import { TableName } from '../table-name.js';
+import type { TableName } from '../table-name.js';
+import { namedTable } from './named-table.js';
 
 /**
  * Records processed messages in the consumer's own transaction. If two consumers process the same message at once, the
@@ -14,11 +14,12 @@ export class SqlProcessedMessages<Tx> extends ProcessedMessages<Tx> {
   readonly #statements: ProcessedStatements;
   readonly #table: TableName;
 
-  constructor(executor: SqlExecutor<Tx>, { dialect = postgres, ...options }: SqlTableOptions = {}) {
+  constructor(executor: SqlExecutor<Tx>, options: SqlTableOptions = {}) {
     super();
+    const { dialect, table } = namedTable('SqlProcessedMessages', options);
     this.#executor = executor;
     this.#statements = dialect.processed;
-    this.#table = new TableName(options, dialect.quote);
+    this.#table = table;
   }
 
   async processOnce(tx: Tx, consumer: string, rowId: string, handler: () => Promise<void>): Promise<boolean> {

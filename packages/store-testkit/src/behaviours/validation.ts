@@ -1,4 +1,10 @@
-import { EnqueuePipeline, type OutboxEntry, type RowFilter } from '@postcommit/core';
+import {
+  EnqueuePipeline,
+  type OutboxEntry,
+  type PeekOptions,
+  type PurgeCut,
+  type RowFilter,
+} from '@postcommit/core';
 import { expect } from 'vitest';
 import { type BehaviourGroup, entry, expectError } from '../behaviour.js';
 
@@ -81,9 +87,13 @@ export const validation: BehaviourGroup = {
       const unknown = /unknown option 'topics'/;
       await expectError(store.requeueWhere(topics, 10), 'INVALID_ARGUMENT', unknown);
       await expectError(store.peek(topics, 10), 'INVALID_ARGUMENT', unknown);
+      const order = { oder: 'oldest' } as PeekOptions;
+      await expectError(store.peek({}, 10, order), 'INVALID_ARGUMENT', /unknown option 'oder'/);
       const now = new Date('9999-01-01T00:00:00Z');
       await expectError(store.purgeDispatched(now, topics), 'INVALID_ARGUMENT', unknown);
       await expectError(store.purgeDead(now, topics), 'INVALID_ARGUMENT', unknown);
+      const cut = { ageMs: 0, keepLatset: 5 } as PurgeCut;
+      await expectError(store.purgeDispatched(cut), 'INVALID_ARGUMENT', /unknown option 'keepLatset'/);
       const delay = { delay: 5 } as { delayMs?: number };
       await expectError(store.markFailed('waits', 'no', delay), 'INVALID_ARGUMENT', /unknown option 'delay'/);
       await expectError(store.enqueue(invalid({ topc: 'x' })), 'INVALID_ENTRY', /unknown option 'topc'/);

@@ -1,6 +1,10 @@
 import { type Clock, OutboxWakeup } from '@postcommit/core';
-import type { WakeupListener } from '@postcommit/core/internal';
-import { backgroundClock } from '@postcommit/core/internal';
+import {
+  assertKnownOptions,
+  backgroundClock,
+  type OptionNames,
+  type WakeupListener,
+} from '@postcommit/core/internal';
 import type { ClaimSessions } from '../../claim/claim-sessions.js';
 import type { SqlExecutor } from '../../sql-statement.js';
 import { TableName, type TableOptions } from '../../table-name.js';
@@ -24,6 +28,14 @@ export interface PostgresWakeupOptions extends TableOptions {
   readonly claimSessions?: ClaimSessions | undefined;
 }
 
+const WAKEUP_NAMES: OptionNames<PostgresWakeupOptions> = {
+  listenClient: true,
+  table: true,
+  schema: true,
+  clock: true,
+  claimSessions: true,
+};
+
 /**
  * Wakes workers on the NOTIFY of enqueues in other processes, with a dedicated connection per listener.
  *
@@ -36,6 +48,7 @@ export class PostgresWakeup extends OutboxWakeup {
 
   constructor(executor: SqlExecutor<never>, options: PostgresWakeupOptions) {
     super();
+    assertKnownOptions('PostgresWakeup', options, WAKEUP_NAMES);
     this.#source = {
       executor: (work) => executor(work),
       listenClient: options.listenClient,
