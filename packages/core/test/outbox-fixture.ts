@@ -14,6 +14,7 @@ import type { PublishContext } from '../src/message/publish-context.js';
 import type { DispatchEventMap, DispatchEventName, DispatchEvents } from '../src/observe/dispatch-events.js';
 import type { OutboxPublisher, PublishFunction } from '../src/publish/outbox-publisher.js';
 import type { ClaimOptions, LookAhead } from '../src/store/outbox-store.js';
+import type { OutboxWakeup, WakeupListener, WakeupStatus } from '../src/store/outbox-wakeup.js';
 import { OutboxWorker, type WorkerOptions } from '../src/worker/outbox-worker.js';
 
 /** A virtual clock that counts its pending timers. */
@@ -256,5 +257,25 @@ export class FaultyStore extends MemoryOutboxStore {
     const answer = await work();
     await this.after[call]?.();
     return answer;
+  }
+}
+
+/** Sends the hints that the test asks for. */
+export class ManualWakeup implements OutboxWakeup {
+  readonly listeners = new Set<WakeupListener>();
+
+  subscribe(listener: WakeupListener): () => Promise<void> {
+    this.listeners.add(listener);
+    return async () => {
+      this.listeners.delete(listener);
+    };
+  }
+
+  hint(): void {
+    for (const listener of this.listeners) listener.onHint();
+  }
+
+  emit(status: WakeupStatus): void {
+    for (const listener of this.listeners) listener.onStatus(status);
   }
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type ClaimGrant, noAnswer } from '../dispatch/dispatch-engine.js';
+import type { Random } from '../message/retry-policy.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 import { BoundedWaits, type Clock } from '../runtime/timing.js';
 import type { OutboxWorkers, WorkerReport, WorkerSighting } from '../store/outbox-workers.js';
@@ -9,6 +10,10 @@ import { HEARTBEAT_MS, WorkerWatch } from './worker-watch.js';
 
 /** Ending the claims of a lost worker writes a batch or two of rows. */
 const TAKEOVER_LIMIT_MS = 30_000;
+/** So many workers all react to a hint that they all receive. */
+const SMALL_CROWD = 8;
+/** Of a larger crowd so many, on average. Without any, the row waits for the next poll of the crowd. */
+const FEW = 3;
 
 export interface MembershipOptions {
   readonly workers: OutboxWorkers;
@@ -35,6 +40,8 @@ export class Membership {
   #current: Incarnation | undefined;
   /** At most one registration or heartbeat is under way. */
   #asking: Promise<void> | undefined;
+  /** The workers that share the outbox, this one included. */
+  #crowd = 1;
   #isOver = false;
   #cancelBeat: () => void = () => {};
   #cancelDeadline: () => void = () => {};
@@ -51,6 +58,14 @@ export class Membership {
     if (!incarnation || incarnation.remainingMs === 0)
       throw new Error('the worker could not confirm that it is still registered');
     return { token: incarnation.nextToken(), standing: incarnation };
+  }
+
+  /**
+   * Whether to react to a hint that every worker receives. In a crowd, a few are enough; if all of them are busy, one
+   * of the others polls soon.
+   */
+  takesHint(random: Random): boolean {
+    return this.#crowd <= SMALL_CROWD || random() < FEW / this.#crowd;
   }
 
   /** If claims remain, so does the record: others find this worker lost and take them over. */
@@ -145,6 +160,7 @@ export class Membership {
   }
 
   #onSightings(others: readonly WorkerSighting[], sentAtMs: number): void {
+    this.#crowd = 1 + others.filter(({ isLost }) => !isLost).length;
     const overdue = this.#watch.read(others, sentAtMs, this.#options.clock.monotonicMs());
     for (const other of overdue) void this.#takeOver(other);
     // Whoever declared it lost may have died before it could end its claims.

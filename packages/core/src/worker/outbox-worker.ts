@@ -107,6 +107,7 @@ export class OutboxWorker {
       config,
       events,
       clock,
+      random,
       workers,
       isListening: () => this.#isListening,
     };
@@ -175,7 +176,7 @@ export class OutboxWorker {
 
   #subscribe(run: WorkerRun): () => Promise<void> {
     const stopListening = this.#wakeup?.subscribe({
-      onHint: run.hint.bind(run, 'after-commit'),
+      onHint: () => run.hintToAll(),
       onStatus: (status) => {
         this.#isListening = status.isListening;
         this.events.emit('wakeup', status);

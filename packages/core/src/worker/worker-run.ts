@@ -1,6 +1,7 @@
 import type { ClaimedBatch } from '../dispatch/claimed-batch.js';
 import type { DispatchEngine } from '../dispatch/dispatch-engine.js';
 import type { DispatchSummary } from '../message/dispatch-summary.js';
+import type { Random } from '../message/retry-policy.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { Clock } from '../runtime/timing.js';
 import type { LookAhead } from '../store/outbox-store.js';
@@ -19,6 +20,7 @@ export interface WorkerRunOptions {
   readonly trouble: StoreTrouble;
   readonly events: DispatchEvents;
   readonly clock: Clock;
+  readonly random: Random;
   /** How the worker knows of others, and they of it. Without it, claims of a worker that died have to expire. */
   readonly workers: OutboxWorkers | undefined;
   readonly isListening: () => boolean;
@@ -71,6 +73,11 @@ export class WorkerRun {
   /** Rows may be due: a transaction has committed them or is about to. */
   hint(time: HintTime): void {
     this.#post({ kind: 'hint', time });
+  }
+
+  /** The same, told to all workers that listen. */
+  hintToAll(): void {
+    if (this.#membership?.takesHint(this.#options.random) !== false) this.hint('after-commit');
   }
 
   /**

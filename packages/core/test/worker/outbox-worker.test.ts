@@ -5,7 +5,7 @@ import type { OutboxEntry, OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
 import type { OutboxPublisher, PublishFunction } from '../../src/publish/outbox-publisher.js';
-import type { OutboxWakeup, WakeupListener, WakeupStatus } from '../../src/store/outbox-wakeup.js';
+import type { OutboxWakeup } from '../../src/store/outbox-wakeup.js';
 import { OutboxWorker, type WorkerOptions } from '../../src/worker/outbox-worker.js';
 import {
   type CountingClock,
@@ -14,6 +14,7 @@ import {
   FaultyStore,
   listen,
   ManualPublisher,
+  ManualWakeup,
   openOutbox,
   refusal,
   scripted,
@@ -63,25 +64,6 @@ async function finish(publisher: ManualPublisher, clock: CountingClock): Promise
 }
 
 /** A wake-up that a test rings by hand. */
-class ManualWakeup implements OutboxWakeup {
-  readonly listeners = new Set<WakeupListener>();
-
-  subscribe(listener: WakeupListener): () => Promise<void> {
-    this.listeners.add(listener);
-    return async () => {
-      this.listeners.delete(listener);
-    };
-  }
-
-  hint(): void {
-    for (const listener of this.listeners) listener.onHint();
-  }
-
-  emit(status: WakeupStatus): void {
-    for (const listener of this.listeners) listener.onStatus(status);
-  }
-}
-
 describe('a worker drains a backlog', () => {
   test('of many batches, publishing each row once', async () => {
     const { store, clock, worker } = open();

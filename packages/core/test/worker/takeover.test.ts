@@ -3,11 +3,20 @@ import {
   MemoryOutboxStore,
   MemoryOutboxWorkers,
   MemoryTable,
+  seededRandom,
 } from '@postcommit/store-memory';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WorkerReport, WorkerSighting } from '../../src/store/outbox-workers.js';
 import { OutboxWorker, type WorkerOptions } from '../../src/worker/outbox-worker.js';
-import { CountingClock, deferred, entries, FaultyStore, listen, ManualPublisher } from '../outbox-fixture.js';
+import {
+  CountingClock,
+  deferred,
+  entries,
+  FaultyStore,
+  listen,
+  ManualPublisher,
+  ManualWakeup,
+} from '../outbox-fixture.js';
 
 /** One process: a worker whose clock, store and calls about workers can be frozen, as by SIGSTOP or a cut network. */
 class Host {
@@ -346,5 +355,33 @@ describe('a paused topic', () => {
     const [row] = await store.peek({ state: 'pending' }, 10);
     expect(row).toMatchObject({ id: 'x2', attempts: 0 });
     expect(row).not.toHaveProperty('claimToken');
+  });
+});
+
+describe('a crowd of workers', () => {
+  test('leaves a message to a few of them', async () => {
+    const world = open();
+    const random = seededRandom(7);
+    const hosts = Array.from({ length: 150 }, () => {
+      const wakeup = new ManualWakeup();
+      return { wakeup, host: world.host({ wakeup, random }) };
+    });
+    for (const { host } of hosts) host.worker.start();
+    await world.clock.advance(12_000);
+    const asked = () => hosts.reduce((sum, { host }) => sum + host.store.calls.length, 0);
+    const atRest = asked();
+    await world.clock.advance(1_000);
+    const idle = asked() - atRest;
+    expect(idle).toBeLessThanOrEqual(150 * 2);
+    await world.store.enqueue(entries('x1'));
+    const before = asked();
+    for (const { wakeup } of hosts) wakeup.hint();
+    await world.clock.advance(1_000);
+    const started = hosts.flatMap(({ host }) => host.publisher.started);
+    expect(started).toEqual(['x1']);
+    expect(asked() - before - idle).toBeLessThanOrEqual(100);
+    const publishing = hosts.find(({ host }) => host.publisher.running.includes('x1'));
+    publishing?.host.publisher.succeed('x1');
+    await world.clock.advance(100);
   });
 });
