@@ -71,7 +71,11 @@ export function logEvents(events: DispatchEvents, logger: OutboxLogger, clock: C
     ),
   );
   events.on('eventLoopBlocked', ({ ms }) =>
-    log.write('warn', 'eventLoopBlocked', `the event loop was blocked for ${ms} ms, so nothing was published`),
+    log.write(
+      'warn',
+      'eventLoopBlocked',
+      `the event loop was blocked for ${ms} ms, so nothing was published`,
+    ),
   );
   logStore(events, log);
 }
