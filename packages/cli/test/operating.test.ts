@@ -43,7 +43,9 @@ describe('outbox:stats', () => {
       succeeds('outbox:stats pending=1 dispatched=2 dead=1 total=4'),
     );
     expect(await outbox('stats', '--json')).toEqual(
-      succeeds('{"pending":1,"dispatched":2,"dead":1,"total":4}'),
+      succeeds(
+        '{"pending":1,"dispatched":2,"dead":1,"total":4,"deadRows":[{"topic":"a","reason":"permanent","count":1}]}',
+      ),
     );
   });
 });

@@ -49,7 +49,26 @@ describe('on a terminal', () => {
 
   it('counts are a table', async () => {
     const { output } = await outbox(100, 'outbox:stats');
-    expect(output).toBe('PENDING  DISPATCHED  DEAD  TOTAL\r\n0        0           1     1\r\n');
+    expect(output).toBe(
+      'PENDING  DISPATCHED  DEAD  TOTAL\r\n0        0           1     1\r\n\r\nDEAD  TOPIC\r\n1     order.refunded\r\n',
+    );
+  });
+
+  it('dead rows are counted by topic and reason, the most frequent first', async () => {
+    const store = new PgOutboxStore(postgres.pool);
+    await store.enqueue(['a', 'b', 'c'].map((id) => ({ id, topic: 'order.paid', payload: 1 })));
+    await store.markDead('a', '400', { reason: 'permanent' });
+    await store.markDead('b', '400', { reason: 'permanent' });
+    await store.cancel('c');
+    const { output } = await outbox(100, 'outbox:stats');
+    expect(output.split('\r\n').slice(2)).toEqual([
+      '',
+      'DEAD  REASON     TOPIC',
+      '2     permanent  order.paid',
+      '1     cancelled  order.paid',
+      '1                order.refunded',
+      '',
+    ]);
   });
 
   it('the doctor prints statements that can be copied', async () => {

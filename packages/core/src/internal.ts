@@ -8,6 +8,8 @@ export { unknownOption } from './message/unknown-option.js';
 
 // Rows
 export { createUuidv7 } from './enqueue/uuidv7.js';
+export type { DeadCount } from './message/dead-count.js';
+export { countDead } from './message/dead-count.js';
 export { errorText } from './message/error-text.js';
 export { maskSecrets } from './message/mask-secrets.js';
 export type { OutboxHeaders } from './message/outbox-row.js';

@@ -39,6 +39,9 @@ export function logEvents(events: DispatchEvents, logger: Logger): void {
   events.on('backlog', ({ pending, threshold }) =>
     logger.warn(`${pending} events are PENDING (threshold ${threshold})`),
   );
+  events.on('eventLoopBlocked', ({ ms }) =>
+    logger.warn(`the event loop was blocked for ${ms} ms, so nothing was published`),
+  );
   logStore(events, logger);
 }
 
@@ -54,9 +57,11 @@ function logStore(events: DispatchEvents, logger: Logger): void {
   events.on('recovered', ({ afterMs }) =>
     logger.log(`the outbox can reach its table again after ${afterMs} ms`),
   );
-  events.on('wakeup', ({ isListening, error }) => {
+  events.on('wakeup', ({ isListening, pollIntervalMs, error }) => {
+    const polls = `polling every ${pollIntervalMs} ms`;
     if (isListening) logger.debug('listening for enqueues of other processes');
-    else logger.warn(`polling, because listening for enqueues failed: ${quoted(errorText(error))}`);
+    else if (error === undefined) logger.log(`${polls}; enqueues of other processes wait for the next poll`);
+    else logger.warn(`${polls}, because listening for enqueues failed: ${quoted(errorText(error))}`);
   });
   events.on('listenerFailed', ({ event, error }) =>
     logger.error(`a listener of the event '${event}' failed: ${quoted(errorText(error))}`),

@@ -70,7 +70,7 @@ describe('the log of the application', () => {
     const events = nest.app.get(DispatchEvents);
     events.emit('trouble', { error, retryInMs: 1 });
     events.emit('storeProblem', { error });
-    events.emit('wakeup', { isListening: false, error });
+    events.emit('wakeup', { isListening: false, pollIntervalMs: 1_000, error });
     events.emit('listenerFailed', { event: 'dead', error });
     events.emit('unavailable', { destination: 'mail', error, nextTryInMs: 1 });
     expect(log.lines.join('\n')).not.toContain('hunter2');
@@ -86,7 +86,9 @@ describe('the log of the application', () => {
     events.emit('recovered', { afterMs: 200 });
     events.emit('fenced', { ids: ['a', 'b'] });
     events.emit('backlog', { pending: 9, due: 9, oldestPendingAgeMs: 1, threshold: 5 });
-    events.emit('wakeup', { isListening: false, error: new Error('pooler') });
+    events.emit('wakeup', { isListening: false, pollIntervalMs: 1_000 });
+    events.emit('wakeup', { isListening: false, pollIntervalMs: 1_000, error: new Error('pooler') });
+    events.emit('eventLoopBlocked', { ms: 1_500 });
     events.emit('stopped', { abandoned: ['a'] });
     expect(log.lines.filter((line) => !/InstanceLoader|dependencies|Nest/.test(line))).toEqual([
       'log outbox worker started',
@@ -94,7 +96,9 @@ describe('the log of the application', () => {
       'log the outbox can reach its table again after 200 ms',
       'warn outcomes came too late, another process has taken these events over: a, b',
       'warn 9 events are PENDING (threshold 5)',
-      `warn polling, because listening for enqueues failed: "pooler"`,
+      'log polling every 1000 ms; enqueues of other processes wait for the next poll',
+      `warn polling every 1000 ms, because listening for enqueues failed: "pooler"`,
+      'warn the event loop was blocked for 1500 ms, so nothing was published',
       'warn outbox worker stopped with unfinished events, left to another process: a',
     ]);
   });

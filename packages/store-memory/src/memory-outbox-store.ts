@@ -26,7 +26,9 @@ import {
   assertRequeueOptions,
   attemptsOf,
   type ClaimOptions,
+  countDead,
   createUuidv7,
+  type DeadCount,
   type LookAhead,
   nameToken,
   type OptionNames,
@@ -130,6 +132,11 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
       counts.total += 1;
     }
     return counts;
+  }
+
+  override async countDead(limit: number): Promise<DeadCount[]> {
+    assertLimit(limit);
+    return countDead(this.#matching({ state: 'dead' }).map(toOutboxRow), limit);
   }
 
   async backlog(atMost = Number.POSITIVE_INFINITY): Promise<OutboxBacklog> {

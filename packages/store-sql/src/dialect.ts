@@ -139,6 +139,8 @@ export interface SqlDialect {
   extendClaim(table: TableName, token: string, ids: readonly string[], timeoutMs: number): SqlWork;
   /** One record with the number of rows in each state. */
   count(table: TableName, filter?: RowFilter): SqlStatement;
+  /** A record with `topic`, `reason` and `dead` for each pair, the most frequent first. */
+  countDead(table: TableName, limit: number): SqlStatement;
   /** One record with `pending` and `due`, counted up to `atMost` if given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
   /**

@@ -1,4 +1,5 @@
 import type { BackoffOptions, DeadReason, OutboxRow } from '@postcommit/core';
+import type { DeadCount } from '@postcommit/core/internal';
 import type { DuePlace } from './dialect.js';
 import type { SqlRecord } from './sql-statement.js';
 
@@ -25,6 +26,12 @@ interface RowRecord {
   readonly dead_at?: number | string | null;
   readonly dead_reason?: DeadReason | null;
   readonly claim_token?: string | null;
+}
+
+/** A record of `countDead`. */
+export function toDeadCount({ topic, reason, dead }: SqlRecord): DeadCount {
+  const count = Number(dead);
+  return { topic: String(topic), ...(reason != null && { reason: reason as DeadReason }), count };
 }
 
 /** A mutable OutboxRow. */

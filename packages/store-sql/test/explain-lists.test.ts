@@ -129,3 +129,10 @@ it('a filter by time of death uses the index', async () => {
   const plan = await explained(fixture.pool, first, 'custom');
   expect(plan.rowsRead).toBeLessThanOrEqual(LIMIT);
 });
+
+it('a count of dead rows by topic and reason reads no other rows', async () => {
+  await fixture.query('analyze outbox');
+  const plan = await explained(fixture.pool, postgres.countDead(TABLE, LIMIT), 'custom');
+  expect(plan.seqScans).toBe(0);
+  expect(plan.rowsRead).toBe(DEAD);
+});

@@ -52,6 +52,7 @@ const bounded: Record<string, SqlWork> = {
   ]),
   'a look for receipts': sqlite.findReceipts(TABLE, 'token', [{ id: 'r1', kind: 'dispatched' }]),
   counts: sqlite.count(TABLE),
+  'dead rows by topic and reason': sqlite.countDead(TABLE, 10),
   'the backlog': sqlite.backlog(TABLE, undefined),
   'when the next row falls due': sqlite.lookAhead(TABLE),
   'peek at all rows': sqlite.peek(TABLE, {}, 10),

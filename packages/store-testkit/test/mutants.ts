@@ -10,7 +10,7 @@ import type {
   RequeueOptions,
   RowFilter,
 } from '@postcommit/core';
-import type { ClaimOptions, LookAhead } from '@postcommit/core/internal';
+import type { ClaimOptions, DeadCount, LookAhead } from '@postcommit/core/internal';
 import {
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
@@ -515,6 +515,25 @@ export const mutants: readonly Mutant[] = [
         const rows = await this.peek({ state: 'dead', ...filter }, limit);
         for (const { id } of rows) await this.requeue(id);
         return rows.length;
+      }
+    },
+  ),
+  mutant(
+    'counts the dead rows of all topics together',
+    'dead rows are counted by topic and reason, the most frequent first',
+    class extends BrokenStore {
+      override async countDead(limit: number): Promise<DeadCount[]> {
+        const counts = await super.countDead(limit);
+        return counts.map((one) => ({ ...one, topic: counts[0]?.topic ?? one.topic }));
+      }
+    },
+  ),
+  mutant(
+    'counts all dead rows, whatever the limit',
+    'dead rows are counted by topic and reason, the most frequent first',
+    class extends BrokenStore {
+      override countDead(limit: number): Promise<DeadCount[]> {
+        return super.countDead(limit === 2 ? 10 : limit);
       }
     },
   ),

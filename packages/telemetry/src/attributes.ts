@@ -35,6 +35,10 @@ export const OUTBOX_ATTRIBUTES = {
 } as const;
 
 export interface MetricDefinition {
+  /**
+   * Ends with the unit, if it has one: the Prometheus exporter of the JavaScript SDK adds no units to names. A collector
+   * does, but not a second time.
+   */
   readonly name: string;
   /** UCUM. Text in braces is an annotation and never becomes part of a name. */
   readonly unit: string;
@@ -46,7 +50,7 @@ export interface MetricDefinition {
 export const OUTBOX_METRICS = {
   pending: { name: 'outbox.pending', unit: '{row}', description: 'Rows that wait to be published.' },
   oldestPendingAge: {
-    name: 'outbox.oldest_pending.age',
+    name: 'outbox.oldest_pending.age_seconds',
     unit: 's',
     description: 'How long the row that waits longest has been due.',
   },
@@ -68,15 +72,20 @@ export const OUTBOX_METRICS = {
     unit: '{destination}',
     description: 'Whether a destination is away, so that nothing is sent to it: 1, or 0 after it is back.',
   },
+  workerRunning: {
+    name: 'outbox.worker.running',
+    unit: '{worker}',
+    description: 'Whether the worker of this process runs: 1, or 0 after it has stopped.',
+  },
   publishDuration: {
-    name: 'messaging.client.operation.duration',
+    name: 'outbox.publish.duration_seconds',
     unit: 's',
-    description: 'Duration of messaging operation initiated by a producer or consumer client.',
-    // Required by the semantic conventions.
+    description: 'How long one attempt to publish a row took.',
+    // Those of messaging.client.operation.duration in the semantic conventions.
     buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
   },
   dispatchLag: {
-    name: 'outbox.dispatch.lag',
+    name: 'outbox.dispatch.lag_seconds',
     unit: 's',
     description: 'From the time a row was due to the start of its publish.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600],

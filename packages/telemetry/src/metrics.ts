@@ -35,14 +35,22 @@ export class OutboxInstruments {
     this.#contributed = new Map(
       contributed.map((item) => [item, counter({ ...item, name: item.metric })] as const),
     );
+    // Zeros, so that every series exists before its first increase, which is otherwise no increase to Prometheus.
+    for (const own of [this.#dispatched, this.#failed, this.#fenced, ...this.#contributed.values()])
+      own.add(0, attributes);
   }
 
-  /** Adds zeros too, so that every series exists from the first batch and its first increase is visible. */
   batchSettled({ dispatched, failed, fenced }: DispatchSummary): void {
     this.#dispatched.add(dispatched, this.#attributes);
     this.#failed.add(failed, this.#attributes);
     this.#fenced.add(fenced, this.#attributes);
-    for (const counter of this.#contributed.values()) counter.add(0, this.#attributes);
+  }
+
+  /** The topic's dead rows count from zero, for each reason. Only for the first topics of a process. */
+  knowTopic(topic: string): void {
+    if (this.#topics.has(topic) || this.#topics.size >= TOPICS_FROM_ZERO) return;
+    this.#topics.add(topic);
+    for (const reason of REASONS) this.#addDead(0, topic, reason);
   }
 
   rowDied(topic: string, reason: DeadReason): void {
@@ -60,7 +68,7 @@ export class OutboxInstruments {
   }
 
   publishStarted(topic: string, lagSeconds: number): void {
-    this.#startDeadAtZero(topic);
+    this.knowTopic(topic);
     this.#dispatchLag.record(lagSeconds, { ...this.#attributes, [OUTBOX_ATTRIBUTES.destination]: topic });
   }
 
@@ -73,12 +81,6 @@ export class OutboxInstruments {
       [OUTBOX_ATTRIBUTES.destination]: topic,
       ...(errorType !== undefined && { [OUTBOX_ATTRIBUTES.errorType]: errorType }),
     });
-  }
-
-  #startDeadAtZero(topic: string): void {
-    if (this.#topics.has(topic) || this.#topics.size >= TOPICS_FROM_ZERO) return;
-    this.#topics.add(topic);
-    for (const reason of REASONS) this.#addDead(0, topic, reason);
   }
 
   #addDead(count: number, topic: string, reason: DeadReason): void {

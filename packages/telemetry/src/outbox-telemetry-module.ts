@@ -1,18 +1,34 @@
 import {
+  type Contribution,
   contributeFactory,
   DispatchEvents,
+  EnqueuePipeline,
+  type Lifecycle,
   Lifecycles,
   type Module,
   OutboxCounters,
   OutboxInterceptors,
   OutboxStore,
   optional,
+  provideFactory,
 } from '@postcommit/core';
 import { BacklogGauges } from './backlog-gauges.js';
-import { OutageGauge } from './outage-gauge.js';
+import { EventGauges } from './event-gauges.js';
 import { StartupSpan } from './startup-span.js';
 import { TelemetryInterceptor } from './telemetry-interceptor.js';
 import { resolveTelemetryOptions, type TelemetryOptions } from './telemetry-options.js';
+
+/** Starts the counters at zero before the first batch: an increase from nothing to one is none to Prometheus. */
+const COUNTERS: Contribution<Lifecycle> = contributeFactory(
+  Lifecycles,
+  [TelemetryInterceptor, optional(EnqueuePipeline)],
+  (interceptor, pipeline): Lifecycle => ({
+    name: 'outbox counters',
+    phase: 'resource',
+    start: () => interceptor.startCounters(pipeline?.topics ?? []),
+    stop: () => {},
+  }),
+);
 
 /**
  * Adds OpenTelemetry spans, metrics and context propagation. Register your SDK before `app.start()`. Use it as a module
@@ -32,16 +48,20 @@ function telemetryModule(options: TelemetryOptions): Module {
   resolveTelemetryOptions(options);
   return {
     name: 'OutboxTelemetryModule',
-    provides: [{ provide: StartupSpan, useFactory: () => new StartupSpan() }],
-    contributes: [
-      contributeFactory(
-        OutboxInterceptors,
+    provides: [
+      { provide: StartupSpan, useFactory: () => new StartupSpan() },
+      provideFactory(
+        TelemetryInterceptor,
         [StartupSpan, optional(DispatchEvents), OutboxCounters],
         (startup, events, counters) => new TelemetryInterceptor(options, { startup, events, counters }),
       ),
+    ],
+    contributes: [
+      { to: OutboxInterceptors, useExisting: TelemetryInterceptor },
       { to: Lifecycles, useExisting: StartupSpan },
+      COUNTERS,
       contributeFactory(Lifecycles, [optional(OutboxStore)], (store) => new BacklogGauges(store, options)),
-      contributeFactory(Lifecycles, [optional(DispatchEvents)], (events) => new OutageGauge(events, options)),
+      contributeFactory(Lifecycles, [optional(DispatchEvents)], (events) => new EventGauges(events, options)),
     ],
   };
 }

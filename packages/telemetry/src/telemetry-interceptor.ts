@@ -7,7 +7,12 @@ import type {
   OutboxRow,
   PublishContext,
 } from '@postcommit/core';
-import type { OutboxCounter, PublishLayer, PublishStep } from '@postcommit/core/internal';
+import {
+  nameToken,
+  type OutboxCounter,
+  type PublishLayer,
+  type PublishStep,
+} from '@postcommit/core/internal';
 import { AbortWatch } from './abort-watch.js';
 import type { OutboxInstruments } from './metrics.js';
 import { PublishAttempt } from './publish-attempt.js';
@@ -46,6 +51,10 @@ export interface TelemetryParts {
  * @throws OutboxError `INVALID_CONFIG` from the constructor for an invalid option.
  */
 export class TelemetryInterceptor implements OutboxInterceptor {
+  static {
+    nameToken(this, '@postcommit/telemetry/TelemetryInterceptor');
+  }
+
   readonly #options: ResolvedTelemetryOptions;
   readonly #sources: TelemetrySources;
   readonly #startup: StartupSpan | undefined;
@@ -60,6 +69,15 @@ export class TelemetryInterceptor implements OutboxInterceptor {
     this.#hasDeadEvents = events !== undefined;
     events?.on('dead', ({ row, reason }) => this.#sources.instruments?.rowDied(row.topic, reason));
     for (const counter of contributed) counter.onCount(() => this.#sources.instruments?.counted(counter));
+  }
+
+  /**
+   * Starts the counters at zero: those without a topic, and those of dead rows for `topics`, as far as they are known.
+   * Others start with the first publish of their topic.
+   */
+  startCounters(topics: Iterable<string>): void {
+    const { instruments } = this.#sources;
+    for (const topic of topics) instruments?.knowTopic(topic);
   }
 
   enqueue(

@@ -47,6 +47,8 @@ export class TelemetrySources {
 
   get instruments(): OutboxInstruments | undefined {
     this.#useMeterProvider(this.#options.meterProvider ?? metrics.getMeterProvider());
+    this.#instruments ??=
+      this.#meter && new OutboxInstruments(this.#meter, this.#options.attributes, this.#counters);
     return this.#instruments;
   }
 
@@ -55,8 +57,7 @@ export class TelemetrySources {
     const meter = provider.getMeter(TELEMETRY_SCOPE);
     this.#meterProvider = provider;
     this.#meter = meter === createNoopMeter() ? undefined : meter;
-    this.#instruments =
-      this.#meter && new OutboxInstruments(this.#meter, this.#options.attributes, this.#counters);
+    this.#instruments = undefined;
   }
 }
 

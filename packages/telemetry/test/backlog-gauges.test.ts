@@ -24,7 +24,10 @@ afterEach(() => diag.disable());
 
 async function gauges(): Promise<unknown[]> {
   const collected = await otel.collect();
-  return [soleValue(collected.get('outbox.pending')), soleValue(collected.get('outbox.oldest_pending.age'))];
+  return [
+    soleValue(collected.get('outbox.pending')),
+    soleValue(collected.get('outbox.oldest_pending.age_seconds')),
+  ];
 }
 
 /** A backlog that is answered by hand. */

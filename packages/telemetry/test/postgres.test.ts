@@ -31,7 +31,7 @@ test('a trace continues through a transaction and its table, and the gauges come
   expect(only(otel.span('outbox publish').links).context.traceId).toBe(request.traceId);
   const collected = await otel.collect();
   expect(soleValue(collected.get('outbox.pending'))).toBe(0);
-  expect(soleValue(collected.get('outbox.oldest_pending.age'))).toBe(0);
+  expect(soleValue(collected.get('outbox.oldest_pending.age_seconds'))).toBe(0);
   expect(soleValue(collected.get('outbox.backlog.failures'))).toBe(0);
   await app.stop();
 });

@@ -3,9 +3,11 @@ import { DataPointType, type MetricData } from '@opentelemetry/sdk-metrics';
 /** Units that become part of a name; those in braces never do. */
 const UNIT_SUFFIXES: Readonly<Record<string, string>> = { s: '_seconds' };
 
-/** The names of a metric's series in Prometheus, as the OpenTelemetry specification translates them. */
+/** The names of a metric's series in Prometheus, as a collector translates them: a unit is not added twice. */
 export function prometheusNames({ descriptor, dataPointType }: MetricData): string[] {
-  const name = prometheusLabel(descriptor.name) + unitSuffix(descriptor.unit);
+  const bare = prometheusLabel(descriptor.name);
+  const suffix = unitSuffix(descriptor.unit);
+  const name = bare.endsWith(suffix) ? bare : bare + suffix;
   if (dataPointType === DataPointType.HISTOGRAM)
     return ['_bucket', '_sum', '_count'].map((suffix) => name + suffix);
   const isCounter = dataPointType === DataPointType.SUM && !name.endsWith('_total');
@@ -34,7 +36,7 @@ export function labelsIn(query: string): string[] {
     list?.split(/\s*,\s*/),
   );
   const asked = [...query.matchAll(/^label_values\(.*,\s*(\w+)\)$/g)].map(([, label]) => label);
-  return [...filters, ...groups, ...asked].flatMap((label) => label ?? []);
+  return [...filters, ...groups, ...asked].flatMap((label) => label || []);
 }
 
 function unitSuffix(unit: string): string {

@@ -266,7 +266,7 @@ describe('the span of a publish', () => {
     finish();
     await clock.advance(0);
     expect(otel.span('outbox publish').status.code).toBe(SpanStatusCode.ERROR);
-    expect((await otel.collect()).get('messaging.client.operation.duration')?.dataPoints).toHaveLength(1);
+    expect((await otel.collect()).get('outbox.publish.duration_seconds')?.dataPoints).toHaveLength(1);
   });
 });
 

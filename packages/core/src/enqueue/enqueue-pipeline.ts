@@ -77,6 +77,11 @@ export class EnqueuePipeline {
     return new EnqueuePipeline({ ...this.#options, generateId });
   }
 
+  /** The topics that have a schema. */
+  get topics(): Iterable<string> {
+    return this.#schemas.keys();
+  }
+
   hasSchema(topic: string): boolean {
     return this.#schemas.has(topic);
   }

@@ -68,8 +68,18 @@ export interface DispatchEventMap {
   readonly available: { readonly destination: string; readonly afterMs: number };
   /** The store answers again. */
   readonly recovered: { readonly afterMs: number };
-  /** Whether hints wake the worker. If not, it polls. */
-  readonly wakeup: { readonly isListening: boolean; readonly error?: unknown; readonly willRetry?: boolean };
+  /**
+   * Whether hints of other processes wake the worker. If not, it finds their rows by its polls, `pollIntervalMs` apart
+   * when it is idle. Without an `error`, the store has nothing to listen to; emitted once, at the start.
+   */
+  readonly wakeup: {
+    readonly isListening: boolean;
+    readonly pollIntervalMs: number;
+    readonly error?: unknown;
+    readonly willRetry?: boolean;
+  };
+  /** This process did nothing for more than a second: no row was published, and no claim could be extended. */
+  readonly eventLoopBlocked: { readonly ms: number };
   /** A listener of `event` failed. Without a listener for this event, it becomes a process warning. */
   readonly listenerFailed: { readonly event: DispatchEventName; readonly error: unknown };
 }

@@ -70,6 +70,13 @@ export function logEvents(events: DispatchEvents, logger: OutboxLogger, clock: C
       `destination ${quoted(destination)} is back after ${afterMs} ms`,
     ),
   );
+  events.on('eventLoopBlocked', ({ ms }) =>
+    log.write(
+      'warn',
+      'eventLoopBlocked',
+      `the event loop was blocked for ${ms} ms, so nothing was published`,
+    ),
+  );
   logStore(events, log);
 }
 
@@ -83,13 +90,24 @@ function logStore(events: DispatchEvents, log: LimitedLog): void {
   events.on('storeProblem', ({ error }) =>
     log.write('warn', 'storeProblem', `the store reports a problem: ${quoted(errorText(error))}`),
   );
-  events.on('wakeup', ({ isListening, error }) => {
-    if (!isListening)
-      log.write('warn', 'wakeup', `polling, because listening failed: ${quoted(errorText(error))}`);
-  });
+  logListening(events, log);
   events.on('schemaProblem', ({ problem, fix }) =>
     log.write('warn', `schema ${problem}`, `${problem}; to fix it: ${fix}`),
   );
+}
+
+/** Rows are late, not lost, while nothing wakes the worker: that is a warning only where a listener was wanted. */
+function logListening(events: DispatchEvents, log: LimitedLog): void {
+  let hasFailed = false;
+  events.on('wakeup', ({ isListening, pollIntervalMs, error }) => {
+    const polls = `polls every ${pollIntervalMs} ms`;
+    if (isListening && hasFailed) log.write('info', 'listening', 'listens for rows of other processes again');
+    if (!isListening && error === undefined)
+      log.write('info', 'polling', `${polls}; rows of other processes wait for the next poll`);
+    if (!isListening && error !== undefined)
+      log.write('warn', 'wakeup', `${polls}, because listening failed: ${quoted(errorText(error))}`);
+    hasFailed = !isListening && error !== undefined;
+  });
 }
 
 class LimitedLog {

@@ -1,5 +1,6 @@
 import { EnqueuePipeline } from '../enqueue/enqueue-pipeline.js';
 import type { NewRow } from '../enqueue/new-row.js';
+import { countDead, type DeadCount } from '../message/dead-count.js';
 import type { DeadReason } from '../message/dead-reason.js';
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
@@ -193,6 +194,15 @@ export abstract class OutboxStore {
    * Counts rows by state. Reads every matching row, so it is meant for people and reports, not for a loop.
    */
   abstract count(filter?: RowFilter): Promise<OutboxCounts>;
+
+  /**
+   * Counts dead rows by topic and reason: at most `limit` of these pairs, the most frequent first. Reads every dead row.
+   * Override it if the store can count; otherwise, only the 1,000 rows that died last are counted.
+   */
+  async countDead(limit: number): Promise<DeadCount[]> {
+    assertLimit(limit);
+    return countDead(await this.peek({ state: 'dead' }, 1_000), limit);
+  }
 
   /** Counts waiting rows, up to `atMost`. Cheap enough to call often. */
   abstract backlog(atMost?: number): Promise<OutboxBacklog>;

@@ -4,7 +4,7 @@ import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import { assertGrace, DEFAULT_GRACE_MS, STOP_NAMES, type StopOptions } from '../modules/lifecycle.js';
 import { nameToken } from '../modules/token.js';
-import { DispatchEvents } from '../observe/dispatch-events.js';
+import { type DispatchEventMap, DispatchEvents } from '../observe/dispatch-events.js';
 import type { Outage } from '../publish/breaker.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
 import { systemClock } from '../runtime/timing.js';
@@ -13,6 +13,7 @@ import type { OutboxWakeup } from '../store/outbox-wakeup.js';
 import type { OutboxWorkers } from '../store/outbox-workers.js';
 import { BacklogWatch } from './backlog-watch.js';
 import { StoreTrouble } from './claim-pace.js';
+import { EventLoopWatch } from './event-loop-watch.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker-config.js';
 import { WorkerRun, type WorkerRunOptions } from './worker-run.js';
 
@@ -72,6 +73,7 @@ export class OutboxWorker {
   readonly #options: WorkerRunOptions;
   readonly #wakeup: OutboxWakeup | undefined;
   readonly #backlog: BacklogWatch | undefined;
+  readonly #eventLoop: EventLoopWatch;
   #run: WorkerRun | undefined;
   #unsubscribe: () => Promise<void> = async () => {};
   #stopping: Promise<string[]> | undefined;
@@ -101,6 +103,7 @@ export class OutboxWorker {
     this.events = events;
     this.#store = store;
     this.#wakeup = wakeup;
+    this.#eventLoop = new EventLoopWatch(events, clock);
     this.#options = {
       engine: new DispatchEngine(store, publisher, { ...dispatching, backoff, events }),
       trouble: new StoreTrouble(events, clock, random),
@@ -127,7 +130,9 @@ export class OutboxWorker {
     const run = new WorkerRun(this.#options);
     this.#unsubscribe = this.#subscribe(run);
     this.#backlog?.start();
+    this.#eventLoop.start();
     this.events.emit('started', {});
+    if (!this.#wakeup) this.#emitWakeup({ isListening: false });
     this.#run = run;
     run.start();
   }
@@ -179,7 +184,7 @@ export class OutboxWorker {
       onHint: () => run.hintToAll(),
       onStatus: (status) => {
         this.#isListening = status.isListening;
-        this.events.emit('wakeup', status);
+        this.#emitWakeup(status);
       },
     });
     const stopWatchingStore = this.#store.onEnqueue(run.hint.bind(run, 'before-commit'));
@@ -189,11 +194,16 @@ export class OutboxWorker {
     };
   }
 
+  #emitWakeup(status: Omit<DispatchEventMap['wakeup'], 'pollIntervalMs'>): void {
+    this.events.emit('wakeup', { ...status, pollIntervalMs: this.#options.config.pollIntervalMs });
+  }
+
   async #stop(graceMs: number): Promise<string[]> {
     if (!this.#run) return [];
     this.#backlog?.stop();
     const unsubscribed = this.#unsubscribe().catch(() => {});
     const abandoned = await this.#run.stop(graceMs, unsubscribed);
+    this.#eventLoop.stop();
     this.#run = undefined;
     this.#isListening = false;
     this.events.emit('stopped', { abandoned });

@@ -37,13 +37,38 @@ describe('logEvents', () => {
     events.emit('retaken', { row: rowWith({ id: 'a', topic: 't' }) });
     events.emit('trouble', { error: new Error('ECONNREFUSED'), retryInMs: 100 });
     events.emit('recovered', { afterMs: 1_234 });
-    events.emit('wakeup', { isListening: true });
-    events.emit('wakeup', { isListening: false, error: new Error('no direct connection'), willRetry: false });
+    events.emit('wakeup', { isListening: true, pollIntervalMs: 1_000 });
+    events.emit('wakeup', {
+      isListening: false,
+      pollIntervalMs: 1_000,
+      error: new Error('no direct connection'),
+      willRetry: true,
+    });
+    events.emit('wakeup', { isListening: true, pollIntervalMs: 1_000 });
     expect(lines).toEqual([
       'warn: took over row a of topic "t": the process that had claimed it died or stalled',
       'error: the database does not answer, retrying: "ECONNREFUSED"',
       'info: the database answers again after 1234 ms',
-      'warn: polling, because listening failed: "no direct connection"',
+      'warn: polls every 1000 ms, because listening failed: "no direct connection"',
+      'info: listens for rows of other processes again',
+    ]);
+  });
+
+  test('says at what pace it polls where nothing can be listened to', () => {
+    const { events, lines } = open();
+    events.emit('wakeup', { isListening: false, pollIntervalMs: 500 });
+    expect(lines).toEqual(['info: polls every 500 ms; rows of other processes wait for the next poll']);
+  });
+
+  test('reports a blocked event loop, at most once a minute', async () => {
+    const { clock, events, lines } = open();
+    events.emit('eventLoopBlocked', { ms: 1_500 });
+    events.emit('eventLoopBlocked', { ms: 1_200 });
+    await clock.advance(60_000);
+    events.emit('eventLoopBlocked', { ms: 9_000 });
+    expect(lines).toEqual([
+      'warn: the event loop was blocked for 1500 ms, so nothing was published',
+      'warn: the event loop was blocked for 9000 ms, so nothing was published (1 more like this since the last line)',
     ]);
   });
 
@@ -52,12 +77,12 @@ describe('logEvents', () => {
     const error = new Error('connect postgres://app:hunter2@db failed');
     events.emit('trouble', { error, retryInMs: 100 });
     events.emit('storeProblem', { error });
-    events.emit('wakeup', { isListening: false, error, willRetry: false });
+    events.emit('wakeup', { isListening: false, pollIntervalMs: 1_000, error, willRetry: false });
     events.emit('unavailable', { destination: 'mail', error, nextTryInMs: 5 });
     expect(lines).toEqual([
       'error: the database does not answer, retrying: "connect postgres://***@db failed"',
       'warn: the store reports a problem: "connect postgres://***@db failed"',
-      'warn: polling, because listening failed: "connect postgres://***@db failed"',
+      'warn: polls every 1000 ms, because listening failed: "connect postgres://***@db failed"',
       'error: destination "mail" is away, next try in 5 ms: "connect postgres://***@db failed"',
     ]);
   });

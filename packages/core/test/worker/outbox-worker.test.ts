@@ -485,12 +485,21 @@ describe('a wake-up', () => {
     wakeup.emit({ isListening: false, error, willRetry: true });
     expect(await running.health()).toMatchObject({ isListening: false, status: 'up' });
     expect(told.map((one) => one.told)).toEqual([
-      { isListening: true },
-      { isListening: false, error, willRetry: true },
+      { isListening: true, pollIntervalMs: 1_000 },
+      { isListening: false, pollIntervalMs: 1_000, error, willRetry: true },
     ]);
     wakeup.emit({ isListening: true });
     await running.stop();
     expect(await running.health()).toMatchObject({ isListening: false });
+  });
+
+  test('that is missing is reported once, at the start', async () => {
+    const { clock, worker } = open();
+    const running = worker(scripted(), { pollIntervalMs: 250 });
+    const told = listen(running.events, 'wakeup');
+    running.start();
+    await clock.advance(60_000);
+    expect(told.map((one) => one.told)).toEqual([{ isListening: false, pollIntervalMs: 250 }]);
   });
 
   test('is unsubscribed by a stop, which waits for it, and subscribed again by a start', async () => {

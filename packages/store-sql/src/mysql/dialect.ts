@@ -5,7 +5,7 @@ import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, lookAhead, peek } from './inspect.js';
+import { backlog, count, countDead, lookAhead, peek } from './inspect.js';
 import { locks } from './locks.js';
 import { longTransactions } from './long-transactions.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
@@ -46,6 +46,7 @@ export const mysql = {
   findReceipts,
   extendClaim,
   count,
+  countDead,
   backlog,
   lookAhead,
   peek,

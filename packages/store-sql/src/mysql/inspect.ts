@@ -75,6 +75,19 @@ function msUntil(time: string): string {
   return `timestampdiff(microsecond, ${NOW}, ${time}) / 1e3`;
 }
 
+export function countDead(table: TableName, limit: number): SqlStatement {
+  return {
+    text: `
+      select topic, dead_reason as reason, count(*) + 0e0 as dead
+      from ${byIndex(table, '_dead')}
+      where dead_at is not null
+      group by topic, dead_reason
+      order by count(*) desc, topic, dead_reason
+      limit ${limit}`,
+    values: [],
+  };
+}
+
 export function peek(
   table: TableName,
   filter: RowFilter,

@@ -5,7 +5,7 @@ import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, lookAhead, peek } from './inspect.js';
+import { backlog, count, countDead, lookAhead, peek } from './inspect.js';
 import { keyedLock } from './keyed-lock.js';
 import { notify } from './listen/notify.js';
 import { locks } from './locks.js';
@@ -42,6 +42,7 @@ export const postgres = {
   findReceipts,
   extendClaim,
   count,
+  countDead,
   backlog,
   lookAhead,
   peek,

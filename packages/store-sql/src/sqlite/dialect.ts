@@ -5,7 +5,7 @@ import { claimUnkeyedExcept } from './claim-except.js';
 import { claimKeyed } from './claim-keyed.js';
 import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
-import { backlog, count, lookAhead, peek } from './inspect.js';
+import { backlog, count, countDead, lookAhead, peek } from './inspect.js';
 import { locks } from './locks.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { pauses } from './pauses.js';
@@ -36,6 +36,7 @@ export const sqlite = {
   findReceipts,
   extendClaim,
   count,
+  countDead,
   backlog,
   lookAhead,
   peek,

@@ -71,6 +71,20 @@ export function lookAhead(table: TableName): SqlStatement {
   };
 }
 
+/** Reads the partial index of dead rows. */
+export function countDead(table: TableName, limit: number): SqlStatement {
+  return {
+    text: `
+      select topic, dead_reason as reason, count(*) as dead
+      from ${table.sql}
+      where dead_at is not null
+      group by topic, dead_reason
+      order by count(*) desc, topic, dead_reason
+      limit ?`,
+    values: [limit],
+  };
+}
+
 export function peek(
   table: TableName,
   filter: RowFilter,

@@ -22,6 +22,7 @@ import {
   backgroundClock,
   type ClaimOptions,
   createUuidv7,
+  type DeadCount,
   type LookAhead,
   orderOf,
   requeueFilter,
@@ -30,7 +31,7 @@ import { ClaimRunner, type TableWork } from '../claim/claim-runner.js';
 import { ClaimScheduler } from '../claim/claim-scheduler.js';
 import type { EndState, SqlDialect, UnpublishedOutcome } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';
-import { inPublishOrder, toOutboxRow } from '../row-mapping.js';
+import { inPublishOrder, toDeadCount, toOutboxRow } from '../row-mapping.js';
 import type { SqlExecutor, SqlRecord } from '../sql-statement.js';
 import { TableName } from '../table-name.js';
 import { EnqueueHints } from './enqueue-hints.js';
@@ -119,6 +120,12 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       Number,
     );
     return { pending, dispatched, dead, total: pending + dispatched + dead };
+  }
+
+  override async countDead(limit: number): Promise<DeadCount[]> {
+    assertLimit(limit);
+    const found = await this.#runner.run((dialect, table) => dialect.countDead(table, limit));
+    return found.map(toDeadCount);
   }
 
   async backlog(atMost?: number): Promise<OutboxBacklog> {

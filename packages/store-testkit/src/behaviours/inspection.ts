@@ -28,6 +28,25 @@ export const inspection: BehaviourGroup = {
       expect(await counts({ exceptCancelled: true })).toMatchObject({ pending: 2, dead: 1, total: 4 });
     },
 
+    'dead rows are counted by topic and reason, the most frequent first': async (outbox) => {
+      const store = outbox.createStore();
+      const refunded = ['r1', 'r2', 'r3'].map((id) => entry({ id, topic: 'order.refunded' }));
+      await store.enqueue([...entries(5), ...refunded]);
+      expect(await store.countDead(10), 'nothing is dead').toEqual([]);
+      for (const id of ['m1', 'm2']) await store.markDead(id, '400', { reason: 'permanent' });
+      for (const id of ['r1', 'r2', 'r3']) await store.markDead(id, '502');
+      await store.cancel('m3');
+      await store.markDispatched(['m4']);
+      const all = [
+        { topic: 'order.refunded', reason: 'exhausted', count: 3 },
+        { topic: 'order.paid', reason: 'permanent', count: 2 },
+        { topic: 'order.paid', reason: 'cancelled', count: 1 },
+      ];
+      expect(await store.countDead(10)).toEqual(all);
+      expect(await store.countDead(2), 'up to a limit').toEqual(all.slice(0, 2));
+      await expectError(store.countDead(0), 'INVALID_ARGUMENT');
+    },
+
     'the backlog is the number of pending and due rows, and the age of the oldest': async (outbox) => {
       const store = outbox.createStore();
       expect(await store.backlog()).toEqual({ pending: 0, due: 0, oldestPendingAgeMs: 0 });
