@@ -72,24 +72,24 @@ function cellsOf(line: Line): string[] {
 
 const INTRODUCTION = `# Faults and what they do
 
-This page is written by \`npm run chaos\`, which does these things to real processes on a real PostgreSQL and then reads two
-databases: the one under test, and a ledger beside it that heard of every business commit and every publish. It ends with
-an error when a promise did not hold, and the last section names it. \`npm run chaos -- --only 'sigkill ack'\` repeats a part of it,
-\`--minutes 60\` goes on for an hour, \`--seed 7\` replays a random mix, \`--help\` lists the rest. A short form of it runs with the tests.
+\`npm run chaos\` writes this page. It does these things to real processes on a real PostgreSQL, then compares two databases:
+the one under test, and a ledger of every business commit and every publish. It fails if a promise did not hold, and then the
+last section says which. \`npm run chaos -- --only 'sigkill ack'\` runs a part of it, \`--minutes 60\` runs for an hour, \`--seed 7\`
+replays a random mix, and \`--help\` lists the rest. A short form runs with the tests.
 
-- **lost**: committed, and neither published nor dead with a reason. **Phantom**: published or stored, though its
+- **lost**: committed, but neither published nor dead with a reason. **Phantom**: published or stored, although its
   transaction did not commit. **Out of order**: published before a message of the same key whose transaction had committed
   before its own began. All three must be 0.
 - **duplicates**: messages that were published again, with the same id. They are allowed after a crash, an expired claim or
-  an unknown commit result, for rows that the process which was hit had claimed; each one is checked for such a cause. Where
-  the publisher itself delivers and then reports a failure, the repetition is its own.
-- **longest recovery**: from the end of the fault until every message was published or dead, with what had piled up. Claims
-  live for 1.5 s where a scenario waits for one to expire, instead of the 5 minutes that are the default; a dash stands
-  where no fault has an end.
+  a commit whose result is unknown, for rows that the affected process had claimed; each one is checked for such a cause. A
+  publisher that delivers and then reports a failure causes its own duplicates.
+- **longest recovery**: from the end of the fault until every message was published or dead, including the backlog. If a
+  scenario waits for a claim to expire, claims last 1.5 s instead of the default 5 minutes. A dash means that no fault has
+  an end.
 
-Not all that is checked has a column: every run also looks for two owners of one key at the same time, for a message that is
-published with another content than it was enqueued with, for more tries than allowed, for innocent rows that died, and for a
-process that ended by itself.
+Not every check has a column. Each run also looks for two owners of one key at the same time, messages published with a
+different content than they were enqueued with, more attempts than allowed, rows that died without a cause, and processes
+that exited on their own.
 `;
 
 export function page(results: readonly ScenarioResult[]): string {

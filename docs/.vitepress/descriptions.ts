@@ -23,7 +23,7 @@ export const descriptions: Readonly<Record<string, string>> = {
   '/guides/databases': 'What PostgreSQL, MariaDB, MySQL and SQLite each support.',
   '/guides/nestjs': 'The module, handlers with a decorator, testing and shutdown in NestJS.',
   '/guides/events': 'Publish to listeners in the same process.',
-  '/guides/publishers': 'Write a publisher for a webhook or a broker: errors, time-outs, batches, routes.',
+  '/guides/publishers': 'Write a publisher for a webhook or a broker: errors, timeouts, batches, routes.',
   '/guides/retries': 'Attempts, backoff, Retry-After, and when a row ends dead.',
   '/guides/idempotency': 'Consume a message once, although it may be delivered twice.',
   '/guides/scheduling': 'Delayed messages, messages at a time, and dispatching by cron.',

@@ -84,8 +84,7 @@ const rooms: Readonly<Record<string, Rooms>> = {
 
 /** Classes with more than 20 members, and why they have them. */
 const LARGE_CLASSES: Readonly<Record<string, string>> = {
-  OutboxStore: 'the contract of a store; document 002 names most of its methods',
-  MemoryOutboxStore: 'that contract, as one class that can be read from top to bottom',
+  MemoryOutboxStore: 'the contract of a store, as one class that can be read from top to bottom',
   SqlOutboxStore: 'that contract; most methods only run a statement of the dialect',
   WorkerRun: 'the one owner of the state of a run: whatever it gave away would be written from two places',
   Breaker: 'the one owner of what is known about a destination; every field takes part in each decision',

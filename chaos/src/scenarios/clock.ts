@@ -9,7 +9,7 @@ const FIVE_MINUTES_MS = 300_000;
 /** The claim is short: an hour forward would have ended it, an hour back would keep it forever. */
 const jumps: Scenario = {
   group,
-  name: 'the clock of a process jumps an hour forth and back',
+  name: 'the clock of a process jumps forward by an hour and back',
   run: async (arena) => {
     const worker = await arena.start();
     const producer = await arena.start({ role: 'producer' });

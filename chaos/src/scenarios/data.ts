@@ -42,7 +42,7 @@ const NUMBERS = [-0, 5e-324, 1.7976931348623157e308, 2 ** 53, 2 ** 53 + 2, 1e21,
 
 const payloads: Scenario = {
   group,
-  name: 'payloads at the edge: 1 MB, deep, all of Unicode, numbers',
+  name: 'extreme payloads: 1 MB, deep, all of Unicode, numbers',
   rules: { duplicates: 'none' },
   run: async (arena) => {
     const bodies = [

@@ -61,7 +61,7 @@ function killProducerAt(point: string, isCommitted: boolean): Scenario {
 function suspendAt(point: string): Scenario {
   return {
     group,
-    name: `SIGSTOP ${point}, past the claim time-out, then SIGCONT`,
+    name: `SIGSTOP ${point}, past the claim timeout, then SIGCONT`,
     run: async (arena) => {
       await arena.produce(12, KEYS);
       const sleeper = await arena.start({ stopAt: point });
@@ -88,7 +88,7 @@ function suspendAt(point: string): Scenario {
 /** The other one has taken over but not published yet: it is its row now, and the late ack must not touch it. */
 const lateAck: Scenario = {
   group,
-  name: 'SIGSTOP past the claim time-out, SIGCONT while the next owner publishes',
+  name: 'SIGSTOP past the claim timeout, SIGCONT while the next owner publishes',
   run: async (arena) => {
     await arena.produce(1, ['k0']);
     const sleeper = await arena.start({ stopAt: 'in the publish, after its effect' });
@@ -150,7 +150,7 @@ const killerMessage: Scenario = {
 /** Keys and rows without one, so many that every batch is full; each death leaves up to two of them behind. */
 const killedInBacklog: Scenario = {
   group,
-  name: 'SIGKILL again and again while a backlog of 50,000 is worked off',
+  name: 'SIGKILL again and again while a backlog of 50,000 drains',
   longOnly: true,
   run: async (arena) => {
     const [pages, pageSize, deaths] = [10, 5_000, 9];

@@ -80,7 +80,7 @@ const FAULTS: Readonly<Record<string, (stage: Stage, step: Step) => Promise<void
       proxy.freeze();
       await pause(lastsMs);
       proxy.thaw();
-      // As a kernel does after its own time-out: the silent ones end.
+      // As a kernel does after its own timeout: the silent ones end.
       proxy.cut();
     });
   },
@@ -135,7 +135,7 @@ export function sequenceOf(random: Random, length: number): Step[] {
 export function mixOf(lengths: Readonly<Record<'short' | 'long', number>>): Scenario {
   return {
     group: 'a random mix',
-    name: 'a random mix of all, under steady load',
+    name: 'a random mix of faults under steady load',
     serverSettings: {},
     run: async (arena) => {
       const steps = sequenceOf(seededRandom(arena.options.seed), lengths[arena.options.form]);

@@ -13,7 +13,7 @@ const SETTINGS = { maxAttempts: 2, concurrency: 4, backoff: { type: 'fixed', del
 /** The broker is a process. While it is gone, messages keep coming and a worker is killed. */
 const brokerGoesAway: Scenario = {
   group,
-  name: 'its broker is killed under load and comes back, and a worker is killed meanwhile',
+  name: 'its broker is killed under load and restarted, and a worker is killed meanwhile',
   run: async (arena) => {
     const broker = await Broker.start();
     try {

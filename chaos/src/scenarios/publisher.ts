@@ -117,7 +117,7 @@ async function failedTries(arena: Arena): Promise<number> {
 
 const throwsAnything: Scenario = {
   group,
-  name: 'throws what is not an Error',
+  name: 'throws values that are not Errors',
   rules: { duplicates: 'none' },
   run: async (arena) => {
     const worker = await arena.start({ settings: { backoff: SOON } });
@@ -139,7 +139,7 @@ const PLACES = 10;
 function failsAtEveryPlace(batches: boolean): Scenario {
   return {
     group,
-    name: `fails at each place of a batch, published ${batches ? 'at once' : 'one by one'}`,
+    name: `fails at each position of a batch, published ${batches ? 'at once' : 'one by one'}`,
     rules: { duplicates: 'none' },
     run: async (arena) => {
       const worker = await arena.start({

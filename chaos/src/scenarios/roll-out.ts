@@ -22,9 +22,9 @@ const twoConfigurations: Scenario = {
       settings: { batchSize: 50, concurrency: 4, pollIntervalMs: 20 },
     });
     await arena.produce(20, [undefined, 'k7', 'k8'], 'later');
-    // The clock of the database passes the short time-out while the long claim lives.
+    // The clock of the database passes the short timeout while the long claim lives.
     const [held] = await arena.query<{ since: Date }>('select now() as since');
-    await arena.until('the short time-out has passed', async () => {
+    await arena.until('the short timeout has passed', async () => {
       const [time] = await arena.query<{ isOver: boolean }>(
         `select now() > $1::timestamptz + ${SHORT_CLAIM_MS} * interval '1 millisecond' as "isOver"`,
         [held?.since],

@@ -118,7 +118,7 @@ async function lockedUntilTrouble(arena: Arena, worker: ChaosProcess): Promise<v
 
 const readOnly: Scenario = {
   group,
-  name: 'a server that turned read-only',
+  name: 'a server that becomes read-only',
   serverSettings: {},
   rules: { duplicates: 'none' },
   run: async (arena) => {
@@ -153,7 +153,7 @@ const readOnly: Scenario = {
 function fullPool(connectTimeoutMs: number | undefined): Scenario {
   return {
     group,
-    name: `a full pool, ${connectTimeoutMs === undefined ? 'where waiting has no end' : 'where waiting times out'}`,
+    name: `an exhausted pool ${connectTimeoutMs === undefined ? 'without' : 'with'} a connection timeout`,
     run: async (arena) => {
       await arena.produce(10, KEYS);
       const worker = await arena.start({
@@ -183,7 +183,7 @@ function fullPool(connectTimeoutMs: number | undefined): Scenario {
  */
 const poolHeld: Scenario = {
   group,
-  name: 'a pool that the application holds for longer than claims may be taken over',
+  name: 'the application holds the whole pool for longer than rows may be retaken',
   longOnly: true,
   run: async (arena) => {
     const worker = await arena.start({ poolSize: 2, settings: { maxRetakes: 2 } });
@@ -206,7 +206,7 @@ const poolHeld: Scenario = {
 /** Whoever listens claims on the same connection; the pool is not touched. */
 const listenersEnded: Scenario = {
   group,
-  name: 'the connections that listen and claim are ended, again and again',
+  name: 'listener connections are terminated, again and again',
   run: (arena) =>
     again(arena, 'terminated', arena.isShort ? 3 : 10, () =>
       arena.query(

@@ -1,5 +1,5 @@
-import { pgExecutor } from '@postcommit/store-pg';
-import { SqlOutboxSchema } from '@postcommit/store-sql';
+import { createOutbox } from '@postcommit/core';
+import { pgStore } from '@postcommit/store-pg';
 import pg from 'pg';
 
 /**
@@ -32,6 +32,6 @@ export function connect(connectionString: string): pg.Pool {
 }
 
 export async function createTables(pool: pg.Pool): Promise<void> {
-  await new SqlOutboxSchema(pgExecutor(pool)).ensure();
+  await createOutbox({ store: pgStore(pool), worker: false, logger: false }).migrate();
   await pool.query(TABLES);
 }

@@ -15,7 +15,7 @@ export type LoadedConfig = OutboxCliConfig | ExportedOutbox;
 /** The part of an outbox that is used. */
 interface ExportedOutbox {
   readonly app: OutboxApp;
-  /** The file has no place to say what to close. The process ends without. */
+  /** An outbox does not say what else to close; the process ends without closing it. */
   readonly close?: undefined;
 }
 

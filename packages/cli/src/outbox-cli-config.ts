@@ -2,7 +2,7 @@ import type { Module, Provider } from '@postcommit/core';
 
 /** What `outbox.config.ts` exports, if it does not export the outbox of `createOutbox` itself. */
 export interface OutboxCliConfig {
-  /** The modules of the application. The built-in commands are there with or without `OutboxCliModule`. */
+  /** The modules of the application. The built-in commands need no `OutboxCliModule`. */
   readonly modules: readonly Module[];
   /** Bindings that override those of the modules. */
   readonly preferences?: readonly Provider[];

@@ -100,7 +100,7 @@ function addCommonOptions(command: Command): void {
     .option('--verbose', 'print where an error was thrown');
 }
 
-/** Help and version exit with 0. Commander exits in no other case but for invalid arguments. */
+/** Help and version exit with 0. Otherwise commander exits only for invalid arguments. */
 export function printErrorsInOneLine(command: Command, host: CommandHost): void {
   command
     .exitOverride(({ exitCode }) => host.exit(exitCode === 0 ? ExitCode.ok : ExitCode.usage))

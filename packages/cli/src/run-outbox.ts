@@ -108,7 +108,7 @@ function appOf(config: LoadedConfig): OutboxApp {
   return composeModules(config.modules, { preferences: config.preferences ?? [] });
 }
 
-/** Those of the modules, and the built-in ones: they are also there without `OutboxCliModule`. */
+/** The commands of the modules and the built-in ones, which need no `OutboxCliModule`. */
 function commandsOf(app: OutboxApp): OutboxCommand[] {
   const { items } = app.get(OutboxCommands);
   const names = new Set(items.map(({ name }) => name));

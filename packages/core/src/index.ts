@@ -70,8 +70,9 @@ export { EnqueuePipeline } from './enqueue/enqueue-pipeline.js';
 export type { NewRow } from './enqueue/new-row.js';
 export type { Outcome } from './message/outcome.js';
 export type { PeekOptions } from './message/row-filter.js';
-export type { CancelResult, OutboxStoreOptions, PurgeCut, RequeueOptions } from './store/outbox-store.js';
+export type { OutboxStoreOptions } from './store/outbox-store.js';
 export { notATransaction, TransactionalOutboxStore } from './store/outbox-store.js';
+export type { CancelResult, PurgeCut, RequeueOptions } from './store/row-operations.js';
 
 // Modules
 export type { Clock } from './runtime/timing.js';

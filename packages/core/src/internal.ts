@@ -21,24 +21,22 @@ export type { RowOrder } from './message/row-filter.js';
 export { orderOf, requeueFilter, statesOf } from './message/row-filter.js';
 export { topicMatcher } from './message/topic-pattern.js';
 
-// Arguments of a store
-export {
-  assertFilter,
-  assertLimit,
-  assertOlderThan,
-  assertPurgeFilter,
-  assertRequeueOptions,
-} from './store/outbox-store.js';
+// Writing a store
+export type { ClaimOptions } from './store/claim-options.js';
+export type { LookAhead } from './store/look-ahead.js';
+export { OutboxDriver } from './store/outbox-driver.js';
+export { assertOlderThan } from './store/outbox-store.js';
+export { assertLimit } from './store/row-operations.js';
+export { assertFilter, assertPurgeFilter, assertRequeueOptions } from './store/row-operations.js';
 
 // Capabilities of a store
 export type { HeldLock } from './store/job-lock.js';
 export type { DiagnosticLimits } from './store/outbox-diagnostics.js';
 export { OutboxDiagnostics } from './store/outbox-diagnostics.js';
-export type { AdoptionPlan } from './store/outbox-schema.js';
-export type { WakeupListener, WakeupStatus } from './store/outbox-wakeup.js';
-
 export type { PausedTopic } from './store/outbox-pauses.js';
 export { OutboxPauses } from './store/outbox-pauses.js';
+export type { AdoptionPlan } from './store/outbox-schema.js';
+export type { WakeupListener, WakeupStatus } from './store/outbox-wakeup.js';
 export type {
   WorkerIdentity,
   WorkerOutage,
@@ -50,28 +48,21 @@ export { OutboxWorkers, tokenPrefix, workerOf, workerToken } from './store/outbo
 
 // Dispatching
 export type { DispatcherOptions } from './dispatch/dispatch-engine.js';
-export type { DispatchEventName } from './observe/dispatch-events.js';
 export type { PublishLayer, PublishStep } from './observe/interceptors.js';
-export { OutboxDriver } from './store/outbox-driver.js';
+
+// Events and counters
+export type { DispatchEventName } from './observe/dispatch-events.js';
+export type { OutboxCounter } from './observe/outbox-counters.js';
+export { TypedEvents } from './runtime/typed-events.js';
 
 // Tokens
 export { nameToken, tokenKey } from './modules/token.js';
 
 // Time
-export { BoundedWaits, backgroundClock, endsWithin, systemClock } from './runtime/timing.js';
 export { DEFAULT_GRACE_MS } from './modules/lifecycle.js';
 export {
   DEFAULT_CLAIM_TIMEOUT_MS,
   DEFAULT_PUBLISH_TIMEOUT_MS,
   longestPublishMs,
 } from './runtime/claim-timing.js';
-export { Lease } from './runtime/timing.js';
-
-// Counters that modules contribute
-export type { OutboxCounter } from './observe/outbox-counters.js';
-
-// Events
-export { TypedEvents } from './runtime/typed-events.js';
-
-// Claims
-export type { ClaimOptions, LookAhead } from './store/outbox-store.js';
+export { BoundedWaits, backgroundClock, endsWithin, Lease, systemClock } from './runtime/timing.js';

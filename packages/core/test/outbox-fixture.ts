@@ -13,7 +13,8 @@ import type { Outcome } from '../src/message/outcome.js';
 import type { PublishContext } from '../src/message/publish-context.js';
 import type { DispatchEventMap, DispatchEventName, DispatchEvents } from '../src/observe/dispatch-events.js';
 import type { OutboxPublisher, PublishFunction } from '../src/publish/outbox-publisher.js';
-import type { ClaimOptions, LookAhead } from '../src/store/outbox-store.js';
+import type { ClaimOptions } from '../src/store/claim-options.js';
+import type { LookAhead } from '../src/store/look-ahead.js';
 import type { OutboxWakeup, WakeupListener, WakeupStatus } from '../src/store/outbox-wakeup.js';
 import { OutboxWorker, type WorkerOptions } from '../src/worker/outbox-worker.js';
 

@@ -24,7 +24,6 @@ import {
   assertOlderThan,
   assertPurgeFilter,
   assertRequeueOptions,
-  attemptsOf,
   type ClaimOptions,
   countDead,
   createUuidv7,
@@ -41,6 +40,7 @@ import { claimable, isLive } from './claimable.js';
 import { isPending, type MemoryRow, matches, toOutboxRow } from './memory-row.js';
 import { MemoryTable } from './memory-table.js';
 import { MemoryTransaction } from './memory-transaction.js';
+import { endClaim, restartRow, settleRow } from './row-changes.js';
 
 export interface MemoryOutboxStoreOptions extends OutboxStoreOptions {
   /** Pass the same table to several stores to test several dispatchers. @default a new table on the system clock */
@@ -113,7 +113,12 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async settle(claimToken: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {
-    return outcomes.filter((outcome) => this.#settleOne(claimToken, outcome)).map(({ id }) => id);
+    const nowMs = this.#table.now();
+    const settled = outcomes.filter((outcome) => {
+      const row = this.#table.get(outcome.id);
+      return row !== undefined && settleRow(row, claimToken, outcome, nowMs);
+    });
+    return settled.map(({ id }) => id);
   }
 
   async extendClaim(claimToken: string, ids: readonly string[]): Promise<string[]> {
@@ -224,37 +229,6 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     return row.key === undefined || (row.claimedUntil ?? 0) > this.#table.now();
   }
 
-  /** Returns whether the row was settled: the token matched, or none was passed. */
-  #settleOne(claimToken: string | undefined, outcome: Outcome): boolean {
-    const row = this.#table.get(outcome.id);
-    if (!row || (claimToken !== undefined && row.claimToken !== claimToken)) return false;
-    if (!isPending(row)) return claimToken !== undefined && stateOf(toOutboxRow(row)) === outcome.kind;
-    row.attempts += attemptsOf(outcome);
-    // A release says nothing about the row, so it can't clear it of having crashed a process.
-    if (outcome.kind !== 'released') row.retakes = 0;
-    const nowMs = this.#table.now();
-    switch (outcome.kind) {
-      case 'dispatched':
-        // The token stays, here and on a dead row, as a receipt for a repeated settle.
-        row.dispatchedAt = nowMs;
-        break;
-      case 'failed':
-        row.lastError = outcome.error;
-        row.availableAt = nowMs + outcome.delayMs;
-        endClaim(row);
-        break;
-      case 'dead':
-        row.lastError = outcome.error;
-        row.deadAt = nowMs;
-        row.deadReason = outcome.reason;
-        break;
-      case 'released':
-        if (outcome.delayMs !== undefined) row.availableAt = nowMs + outcome.delayMs;
-        endClaim(row);
-    }
-    return true;
-  }
-
   async #purge(
     state: 'dispatched' | 'dead',
     olderThan: PurgeCut,
@@ -263,31 +237,15 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     assertOlderThan(olderThan);
     assertPurgeFilter(filter);
     const latestFirst = this.#page({ ...filter, state }, Number.POSITIVE_INFINITY, 'latest');
-    const old = latestFirst.slice(this.#firstToGo(latestFirst, olderThan));
+    const old = latestFirst.slice(firstToGo(latestFirst, olderThan, this.#table.now()));
     for (const { id } of old) this.#table.delete(id);
     return old.length;
   }
 
-  #firstToGo(latestFirst: readonly MemoryRow[], olderThan: PurgeCut): number {
-    if ('keepLatest' in olderThan) return olderThan.keepLatest;
-    const cutoff = olderThan instanceof Date ? olderThan.getTime() : this.#table.now() - olderThan.ageMs;
-    const first = latestFirst.findIndex(({ dispatchedAt, deadAt }) => (dispatchedAt ?? deadAt ?? 0) < cutoff);
-    return first === -1 ? latestFirst.length : first;
-  }
-
-  #requeueRow(row: MemoryRow, { maxAttempts, backoff }: RetryOptions = {}): void {
-    // A pending row keeps its place; a dispatched or dead row goes to the tail of its key.
+  /** A pending row keeps its place; a dispatched or dead row goes to the tail of its key. */
+  #requeueRow(row: MemoryRow, retry?: RetryOptions): void {
     if (!isPending(row)) row.seq = this.#table.nextSeq();
-    endClaim(row);
-    row.dispatchedAt = undefined;
-    row.deadAt = undefined;
-    row.deadReason = undefined;
-    row.lastError = undefined;
-    row.attempts = 0;
-    row.retakes = 0;
-    row.availableAt = this.#table.now();
-    if (maxAttempts !== undefined) row.maxAttempts = maxAttempts;
-    if (backoff !== undefined) row.backoff = { ...backoff };
+    restartRow(row, this.#table.now(), retry);
   }
 
   #page(filter: RowFilter, limit: number, order: RowOrder): MemoryRow[] {
@@ -306,12 +264,15 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 }
 
-function endClaim(row: MemoryRow): void {
-  row.claimToken = undefined;
-  row.claimedUntil = undefined;
-}
-
 /** When the row was dispatched or died, or else when it falls due. */
 function timeOf(row: MemoryRow): number {
   return row.dispatchedAt ?? row.deadAt ?? row.availableAt;
+}
+
+/** The index of the first row that a purge deletes. */
+function firstToGo(latestFirst: readonly MemoryRow[], olderThan: PurgeCut, nowMs: number): number {
+  if ('keepLatest' in olderThan) return olderThan.keepLatest;
+  const cutoff = olderThan instanceof Date ? olderThan.getTime() : nowMs - olderThan.ageMs;
+  const first = latestFirst.findIndex((row) => timeOf(row) < cutoff);
+  return first === -1 ? latestFirst.length : first;
 }

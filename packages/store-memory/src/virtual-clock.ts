@@ -8,7 +8,7 @@ interface Timer {
 
 /**
  * A clock that stands still until a test advances it. Share it between the store and the dispatcher: retries, expired
- * claims and time-outs then take no real time, and happen in the same order in every run.
+ * claims and timeouts then take no real time, and happen in the same order in every run.
  */
 export class VirtualClock implements Clock {
   readonly #startMs: number;

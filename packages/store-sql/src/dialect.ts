@@ -96,7 +96,7 @@ export interface SqlDialect {
   readonly schema: SchemaStatements;
   /** Only if open transactions slow the outbox down and the database can list them. */
   readonly longTransactions?: LongTransactionStatements;
-  /** Only if others than the outbox can hold the lock of keyed claims and the database can name the holder. */
+  /** Only if anyone but the outbox can hold the lock of keyed claims and the database can name the holder. */
   readonly keyedLock?: KeyedLockStatements;
   faultOf(error: unknown): DatabaseFault | undefined;
   /** One statement for any number of rows; `seq` follows the order of the list. */
@@ -144,7 +144,7 @@ export interface SqlDialect {
   /** One record with `pending` and `due`, counted up to `atMost` if given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
   /**
-   * At least one record. Each has `in_ms`, the time until the first row falls due that is not due yet, or null, and
+   * At least one record. Each has `in_ms`, the time until the next row falls due, or null, and
    * `topic`, a paused topic, or null if there is none.
    */
   lookAhead(table: TableName): SqlStatement;

@@ -177,8 +177,8 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'expires claims by the time-out of the store that looks',
-    'a claim expires by the time-out of its owner, not of the store that looks',
+    'expires claims by the timeout of the store that looks',
+    'a claim expires by the timeout of its owner, not of the store that looks',
     class extends BrokenStore {
       static readonly claimedAt = new WeakMap<object, number>();
       override async fetchPending(limit: number): Promise<OutboxRow[]> {

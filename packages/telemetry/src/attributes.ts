@@ -48,29 +48,33 @@ export interface MetricDefinition {
 }
 
 export const OUTBOX_METRICS = {
-  pending: { name: 'outbox.pending', unit: '{row}', description: 'Rows that wait to be published.' },
+  pending: { name: 'outbox.pending', unit: '{row}', description: 'Rows waiting to be published.' },
   oldestPendingAge: {
     name: 'outbox.oldest_pending.age_seconds',
     unit: 's',
-    description: 'How long the row that waits longest has been due.',
+    description: 'How long the oldest due row has been due.',
   },
   backlogFailures: {
     name: 'outbox.backlog.failures',
     unit: '{read}',
-    description: 'Times the two gauges above could not be read.',
+    description: 'How often the backlog could not be read.',
   },
-  dispatched: { name: 'outbox.dispatched', unit: '{row}', description: 'Rows published and recorded so.' },
-  failed: { name: 'outbox.failed', unit: '{row}', description: 'Tries that failed and will be repeated.' },
+  dispatched: {
+    name: 'outbox.dispatched',
+    unit: '{row}',
+    description: 'Rows published and recorded as dispatched.',
+  },
+  failed: { name: 'outbox.failed', unit: '{row}', description: 'Failed attempts that will be retried.' },
   dead: { name: 'outbox.dead', unit: '{row}', description: 'Rows given up, with a reason.' },
   fenced: {
     name: 'outbox.fenced',
     unit: '{row}',
-    description: 'Outcomes not recorded, because the claim was lost before.',
+    description: 'Outcomes not recorded because the claim had been lost.',
   },
   unavailable: {
     name: 'outbox.destination.unavailable',
     unit: '{destination}',
-    description: 'Whether a destination is away, so that nothing is sent to it: 1, or 0 after it is back.',
+    description: '1 while a destination is away and nothing is sent to it, 0 after it is back.',
   },
   workerRunning: {
     name: 'outbox.worker.running',

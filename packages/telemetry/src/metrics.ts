@@ -57,7 +57,7 @@ export class OutboxInstruments {
     this.#addDead(1, topic, reason);
   }
 
-  /** For when topic and reason are unknown. */
+  /** Used where topic and reason are unknown. */
   rowsDied(count: number): void {
     this.#dead.add(count, this.#attributes);
   }

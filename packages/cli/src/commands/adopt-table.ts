@@ -45,6 +45,6 @@ function consequences(rows: number, isAtomic: boolean): string[] {
     '-- Stop the application that writes to the table first.',
     isAtomic
       ? '-- All statements run in one transaction: if one fails, nothing has changed.'
-      : '-- This database commits each statement on its own and can not undo it: make a backup first.',
+      : '-- This database commits each statement on its own and cannot undo it: make a backup first.',
   ];
 }

@@ -8,7 +8,9 @@ import { intercept, type OutboxInterceptor, publishLayers } from '../observe/int
 import { Availability } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
 import { BoundedWaits, type Clock, systemClock } from '../runtime/timing.js';
-import type { ClaimOptions, LookAhead, OutboxStore } from '../store/outbox-store.js';
+import type { ClaimOptions } from '../store/claim-options.js';
+import type { LookAhead } from '../store/look-ahead.js';
+import type { OutboxStore } from '../store/outbox-store.js';
 import { type Standing, UNREGISTERED } from './claim-lease.js';
 import { type BatchContext, ClaimedBatch } from './claimed-batch.js';
 import { LateClaims } from './late-claims.js';

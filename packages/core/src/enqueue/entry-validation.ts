@@ -49,7 +49,7 @@ export function assertEntry(entry: unknown, index: number): asserts entry is Out
   }
 }
 
-/** Validates everything that can be validated without a database, and serialises the payload. */
+/** Validates everything that can be validated without a database, and serializes the payload. */
 export function toNewRow(
   entry: OutboxEntry,
   index: number,
@@ -85,7 +85,7 @@ function assertKnownNames(entry: OutboxEntry, index: number): void {
 }
 
 function payloadText(payload: unknown, index: number, { maxPayloadBytes }: EntryLimits): string {
-  const text = serialise(payload, index);
+  const text = serialize(payload, index);
   // A UTF-16 code unit is at most three bytes of UTF-8, so most payloads need no exact count.
   const bytes = text.length * 3 > maxPayloadBytes ? Buffer.byteLength(text) : 0;
   if (bytes > maxPayloadBytes) {
@@ -97,13 +97,13 @@ function payloadText(payload: unknown, index: number, { maxPayloadBytes }: Entry
   return text;
 }
 
-function serialise(payload: unknown, index: number): string {
+function serialize(payload: unknown, index: number): string {
   let problem: string | undefined;
   try {
     problem = isPlainData(payload) ? undefined : payloadProblem(payload);
     if (!problem) return JSON.stringify(payload);
   } catch (error) {
-    throw new OutboxError('INVALID_ENTRY', `entry ${index}: payload could not be serialised to JSON`, {
+    throw new OutboxError('INVALID_ENTRY', `entry ${index}: payload could not be serialized to JSON`, {
       cause: error,
     });
   }

@@ -79,7 +79,7 @@ export interface UnavailableErrorOptions extends ErrorOptions {
 
 /**
  * Throw it from a publisher when the destination is away and the row is not to blame. The row keeps its attempts, and
- * nothing more is sent to that destination until one row got through.
+ * nothing more is sent to that destination until one row gets through.
  */
 export class UnavailableError extends TransientError {
   override readonly name = 'UnavailableError';

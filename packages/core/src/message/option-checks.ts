@@ -21,7 +21,7 @@ interface WholeNumberCheck {
   readonly code?: OutboxErrorCode;
 }
 
-/** @throws `code` for what is no count. `name` begins with the place: `OutboxWorker: …`. */
+/** @throws `code` for anything but a whole number from 1. `name` begins with the place: `OutboxWorker: …`. */
 export function assertWholeNumber(
   name: string,
   value: number,

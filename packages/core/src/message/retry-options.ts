@@ -6,7 +6,7 @@ export interface RetryOptions {
 }
 
 /**
- * Randomises delays, so that rows that failed together are not retried together.
+ * Randomizes delays, so that rows that failed together are not retried together.
  * `full`: between 0 and the delay. `equal`: between half the delay and the delay. `decorrelated`: between `delayMs` and
  * three times the previous delay.
  */

@@ -6,7 +6,7 @@ import { Breaker, type Outage } from './breaker.js';
 import type { OutboxPublisher } from './outbox-publisher.js';
 import { finalPublisher, RoutedPublisher } from './publisher-routes.js';
 
-/** Topics that a claim leaves out, at most. Rows of further ones are claimed and released. */
+/** A claim leaves out at most this many topics. Rows of any others are claimed and released. */
 const MAX_TOPICS = 500;
 /** Destinations of one publisher that are remembered while they are available. */
 const MAX_IDLE_DESTINATIONS = 1_000;
@@ -21,9 +21,9 @@ export interface RowTarget {
 export class Availability {
   readonly #publisher: OutboxPublisher;
   readonly #newBreaker: (destination: string) => Breaker;
-  /** Of publishers whose rows stop together. */
+  /** One for each publisher whose rows stop together. */
   readonly #breakers = new Map<OutboxPublisher, Breaker>();
-  /** Of publishers that name a destination for each row. */
+  /** One for each destination, for publishers that name one for each row. */
   readonly #finerBreakers = new Map<OutboxPublisher, Map<string, Breaker>>();
   /** Topics whose rows were refused, with the publisher-wide breaker that refused them. */
   readonly #topics = new Map<string, Breaker>();
@@ -57,7 +57,7 @@ export class Availability {
     this.#topics.set(topic, breaker);
   }
 
-  /** How long no row at all can be sent. */
+  /** How long nothing at all can be sent. */
   get waitMs(): number {
     return this.#only?.breaker.waitMs ?? 0;
   }
@@ -92,7 +92,7 @@ export class Availability {
     const breakers = this.#finerBreakers.get(publisher) ?? new Map<string, Breaker>();
     this.#finerBreakers.set(publisher, breakers);
     const breaker = breakers.get(destination) ?? this.#newBreaker(destination);
-    // The one used last stands last.
+    // A Map keeps insertion order: move the one just used to the end.
     breakers.delete(destination);
     breakers.set(destination, breaker);
     if (breakers.size > MAX_IDLE_DESTINATIONS) forgetIdle(breakers);
@@ -100,7 +100,7 @@ export class Availability {
   }
 }
 
-/** Forgets the available destination that was used longest ago. */
+/** Forgets the least recently used destination that is available. */
 function forgetIdle(breakers: Map<string, Breaker>): void {
   for (const [destination, { outage }] of breakers) {
     if (outage) continue;

@@ -51,9 +51,9 @@ export class Breaker {
   #state: State = 'available';
   /** Tickets count the publishes, in the order in which they began. */
   #lastTicket = 0;
-  /** Of the publishes that began since the last change of state. */
+  /** The first ticket after the last change of state. */
   #firstTicket = 1;
-  /** The newest publish that was answered. */
+  /** The ticket of the newest publish that was answered. */
   #answeredTicket = 0;
   #failuresInARow = 0;
   #triesInARow = 0;

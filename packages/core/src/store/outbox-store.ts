@@ -1,24 +1,18 @@
 import { EnqueuePipeline } from '../enqueue/enqueue-pipeline.js';
 import type { NewRow } from '../enqueue/new-row.js';
-import { countDead, type DeadCount } from '../message/dead-count.js';
 import type { DeadReason } from '../message/dead-reason.js';
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
-import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
-import { assertTimerDelay, assertWholeNumber } from '../message/option-checks.js';
-import type {
-  OutboxBacklog,
-  OutboxCounts,
-  OutboxEntry,
-  OutboxRow,
-  RowFilter,
-} from '../message/outbox-row.js';
+import { assertKnownOptions } from '../message/known-options.js';
+import { assertTimerDelay } from '../message/option-checks.js';
+import type { OutboxEntry, OutboxRow } from '../message/outbox-row.js';
 import type { Outcome } from '../message/outcome.js';
-import type { RetryOptions } from '../message/retry-options.js';
-import { assertRetryOptions, boundedDelayMs } from '../message/retry-policy.js';
-import type { PeekOptions } from '../message/row-filter.js';
+import { boundedDelayMs } from '../message/retry-policy.js';
 import { nameToken } from '../modules/token.js';
 import { DEFAULT_CLAIM_TIMEOUT_MS } from '../runtime/claim-timing.js';
+import type { ClaimOptions } from './claim-options.js';
+import type { LookAhead } from './look-ahead.js';
+import { type PurgeCut, RowOperations } from './row-operations.js';
 
 export interface OutboxStoreOptions {
   /**
@@ -32,51 +26,10 @@ export interface OutboxStoreOptions {
 }
 
 /**
- * Which rows a purge deletes: those that ended before a date, those older than `ageMs` by the database's clock, or all
- * but the latest `keepLatest`.
- */
-export type PurgeCut = Date | { readonly ageMs: number } | { readonly keepLatest: number };
-
-/**
- * What `cancel` did. Both strings are truthy: `if (await store.cancel(id))` tests whether the row is cancelled.
- *
- * - `'cancelled'`: nobody held a claim on the row, so no dispatcher will publish it.
- * - `'may-still-be-published'`: cancelled, but a dispatcher holds the row in a batch. It may be publishing the row, or may
- *   start to before it next extends its claims. Either way, the row stays `dead: cancelled`.
- * - `false`: nothing changed. The row is dispatched or dead, or does not exist.
- */
-export type CancelResult = 'cancelled' | 'may-still-be-published' | false;
-
-export interface RequeueOptions {
-  /** A new retry policy for the row. Fields left out keep the row's values. @default the row's own */
-  readonly retry?: RetryOptions | undefined;
-}
-
-/** Narrows a claim. */
-export interface ClaimOptions {
-  /** Topics whose destination is away or that are paused. @default none */
-  readonly exceptTopics?: readonly string[];
-  /** The token of this claim, never used before; at most 36 characters. @default a random one */
-  readonly token?: string;
-}
-
-/** What is known about the time until the next poll. */
-export interface LookAhead {
-  /**
-   * In how many milliseconds, by the store's clock and rounded up, the first row falls due that is not due yet; absent if
-   * there is none, or if the store does not know. Rows that are already due don't count, whether they are claimed, wait
-   * behind their key or may be claimed now.
-   */
-  readonly nextDueInMs?: number;
-  /** Topics that are paused in all processes. */
-  readonly pausedTopics: readonly string[];
-}
-
-/**
  * Stores rows and hands out claims. A claim is the right to publish a row for `claimTimeoutMs`: `fetchPending` takes it
  * under a new token, and writes under that token change only rows that still carry it.
  */
-export abstract class OutboxStore {
+export abstract class OutboxStore extends RowOperations {
   static {
     nameToken(this, '@postcommit/core/OutboxStore');
   }
@@ -87,6 +40,7 @@ export abstract class OutboxStore {
   readonly #problemListeners = new Set<(error: unknown) => void>();
 
   constructor(options: OutboxStoreOptions = {}) {
+    super();
     this.claimTimeoutMs = options.claimTimeoutMs ?? DEFAULT_CLAIM_TIMEOUT_MS;
     assertTimerDelay('claimTimeoutMs', this.claimTimeoutMs);
     this.pipeline = options.pipeline ?? new EnqueuePipeline();
@@ -191,71 +145,12 @@ export abstract class OutboxStore {
   }
 
   /**
-   * Counts rows by state. Reads every matching row, so it is meant for people and reports, not for a loop.
-   */
-  abstract count(filter?: RowFilter): Promise<OutboxCounts>;
-
-  /**
-   * Counts dead rows by topic and reason: at most `limit` of these pairs, the most frequent first. Reads every dead row.
-   * Override it if the store can count; otherwise, only the 1,000 rows that died last are counted.
-   */
-  async countDead(limit: number): Promise<DeadCount[]> {
-    assertLimit(limit);
-    return countDead(await this.peek({ state: 'dead' }, 1_000), limit);
-  }
-
-  /** Counts waiting rows, up to `atMost`. Cheap enough to call often. */
-  abstract backlog(atMost?: number): Promise<OutboxBacklog>;
-
-  /**
    * Returns what a worker asks before it sleeps. The answer must be cheap. Override it if the store can answer;
    * otherwise the worker sleeps until its next poll, and no topic can be paused.
    */
   lookAhead(): Promise<LookAhead> {
     return Promise.resolve({ pausedTopics: [] });
   }
-
-  /**
-   * Lists rows without claiming them. By default, pending rows are listed in the order they fall due, dispatched and
-   * dead rows latest first. Without a state, all rows are listed by the time they ended or fall due, latest first. If
-   * the limit cuts between rows that ended at the same time, which of them are listed is undefined.
-   */
-  abstract peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]>;
-
-  /**
-   * Makes a row pending and due, resets its attempts and voids any claim on it. With `retry`, it gets a new policy. A
-   * dispatched or dead row moves to the end of its key.
-   *
-   * @throws `ROW_NOT_FOUND` for an unknown id, `INVALID_RETRY_POLICY` for an invalid policy.
-   */
-  abstract requeue(id: string, options?: RequeueOptions): Promise<void>;
-
-  /**
-   * Requeues at most `limit` rows, those that died first before others. Selects dead rows unless the filter names a
-   * state, and leaves out cancelled rows unless the filter names a reason. Rows requeued by one call keep their order
-   * within a key. Returns the number of rows.
-   *
-   * @throws `INVALID_RETRY_POLICY` for an invalid policy.
-   */
-  abstract requeueWhere(filter: RowFilter, limit: number, options?: RequeueOptions): Promise<number>;
-
-  /** Deletes dead rows permanently and ignores the others. Returns the number of deleted rows. */
-  abstract discard(ids: readonly string[]): Promise<number>;
-
-  /**
-   * Makes a pending row `dead: cancelled` and voids any claim on it. Returns whether it did, and whether the holder of
-   * the claim may still publish the row.
-   */
-  abstract cancel(id: string): Promise<CancelResult>;
-
-  /**
-   * Deletes dispatched rows older than `olderThan`, page by page; with a topic, only rows of that topic. `keepLatest`
-   * keeps exactly that many rows, the first ones in the order of `peek`. Returns the number of deleted rows.
-   */
-  abstract purgeDispatched(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number>;
-
-  /** Deletes dead rows in the same way. The retention module calls it only if an age for dead rows is configured. */
-  abstract purgeDead(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number>;
 
   /**
    * Writes validated rows: all or none.
@@ -342,47 +237,4 @@ function isPurgeCut(cut: PurgeCut): boolean {
   if (typeof cut !== 'object' || cut === null) return false;
   if ('keepLatest' in cut) return Number.isSafeInteger(cut.keepLatest) && cut.keepLatest >= 0;
   return cut.ageMs >= 0 && Number.isFinite(cut.ageMs);
-}
-
-/** For stores: throws `INVALID_ARGUMENT` for an invalid limit. */
-export function assertLimit(limit: number): void {
-  // Runs for every claim, so the check with the error text runs only if it fails.
-  if (!(Number.isInteger(limit) && limit >= 1))
-    assertWholeNumber('limit', limit, { code: 'INVALID_ARGUMENT' });
-}
-
-const FILTER_NAMES: OptionNames<RowFilter> = {
-  id: true,
-  state: true,
-  topic: true,
-  key: true,
-  error: true,
-  reason: true,
-  exceptCancelled: true,
-  createdAfter: true,
-  createdBefore: true,
-  deadAfter: true,
-  deadBefore: true,
-};
-
-/** For stores: throws `INVALID_ARGUMENT` for an unknown filter name, which would otherwise mean "all rows". */
-export function assertFilter(filter: RowFilter): void {
-  if (typeof filter !== 'object' || filter === null)
-    throw new OutboxError('INVALID_ARGUMENT', `filter must be an object, got ${String(filter)}`);
-  assertKnownOptions('filter', filter, FILTER_NAMES, 'INVALID_ARGUMENT');
-}
-
-/** For stores: the same for a purge, which can be narrowed only to a topic. */
-export function assertPurgeFilter(filter: Pick<RowFilter, 'topic'>): void {
-  assertKnownOptions('filter', filter, { topic: true }, 'INVALID_ARGUMENT');
-}
-
-const REQUEUE_NAMES: OptionNames<RequeueOptions> = { retry: true };
-
-/**
- * For stores: throws `INVALID_ARGUMENT` or `INVALID_RETRY_POLICY` for invalid options of `requeue` or `requeueWhere`.
- */
-export function assertRequeueOptions(options: RequeueOptions): void {
-  assertKnownOptions('requeue', options, REQUEUE_NAMES, 'INVALID_ARGUMENT');
-  if (options.retry !== undefined) assertRetryOptions(options.retry, 'requeue');
 }

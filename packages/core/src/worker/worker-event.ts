@@ -1,7 +1,7 @@
 import type { Standing } from '../dispatch/claim-lease.js';
 import type { ClaimedBatch } from '../dispatch/claimed-batch.js';
 import type { DispatchSummary } from '../message/dispatch-summary.js';
-import type { LookAhead } from '../store/outbox-store.js';
+import type { LookAhead } from '../store/look-ahead.js';
 import type { HintTime } from './claim-pace.js';
 
 /** Everything that can happen during a run. */

@@ -4,7 +4,7 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { Random } from '../message/retry-policy.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { Clock } from '../runtime/timing.js';
-import type { LookAhead } from '../store/outbox-store.js';
+import type { LookAhead } from '../store/look-ahead.js';
 import type { OutboxWorkers } from '../store/outbox-workers.js';
 import { type HintTime, NextDue, PollPace, type PollResult, type StoreTrouble } from './claim-pace.js';
 import { InFlightBudget } from './in-flight-budget.js';

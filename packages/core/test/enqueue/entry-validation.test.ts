@@ -128,7 +128,7 @@ describe('an invalid entry is rejected with its index:', () => {
       },
     };
     expect(() => check({ payload })).toThrow(
-      refusal('INVALID_ENTRY', 'entry 4: payload could not be serialised to JSON'),
+      refusal('INVALID_ENTRY', 'entry 4: payload could not be serialized to JSON'),
     );
     expect(() => check({ payload })).toThrow(expect.objectContaining({ cause }));
   });

@@ -1,7 +1,9 @@
 import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
 import type { OutboxBacklog, OutboxCounts, OutboxRow, RowFilter } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
-import { type ClaimOptions, type LookAhead, OutboxStore } from '../../src/store/outbox-store.js';
+import type { ClaimOptions } from '../../src/store/claim-options.js';
+import type { LookAhead } from '../../src/store/look-ahead.js';
+import { OutboxStore } from '../../src/store/outbox-store.js';
 import type { Settings } from './settings.js';
 import type { SimProcess } from './sim-process.js';
 import type { World } from './world.js';

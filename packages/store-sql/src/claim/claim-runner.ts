@@ -53,7 +53,7 @@ export interface ClaimRunnerOptions {
   readonly table: TableName;
   readonly sessions: ClaimSessions | undefined;
   readonly clock: Clock;
-  /** Receives what no claim throws: rows with a key wait for a lock that somebody else holds. */
+  /** Receives what no claim throws: that rows with a key wait for a lock held by somebody else. */
   readonly report: (error: unknown) => void;
 }
 
@@ -173,7 +173,7 @@ export function restOf(claim: Claim, { length }: readonly SqlRecord[]): Claim {
 /** A request that waits this long for its response counts as a sign that the database is not responding. */
 export const UNRESPONSIVE_AFTER_MS = 1_000;
 
-/** Watches requests to tell whether the database responds at present. */
+/** Watches requests to know whether the database responds at present. */
 export class ResponseMonitor {
   readonly #clock: Clock;
   /** Oldest first. */

@@ -15,8 +15,11 @@ export const SLOW_SEARCH_FACTOR = 3;
 export const SLOW_SEARCHES_IN_A_ROW = 10;
 
 /**
- * Rows with a key that are due, as the last claim of rows without one saw them: none, and then no keyed claim ever runs;
- * some, alone or beside a few without a key; or some beside so many without a key that those fill the batches.
+ * Which rows with a key the last claim of rows without one saw:
+ *
+ * - `none`: none are due, so no keyed claim runs.
+ * - `alone`: some are due, with few or no rows without a key.
+ * - `shared`: some are due, and rows without a key would fill the batches.
  */
 type KeyedDemand = 'none' | 'alone' | 'shared';
 
@@ -36,10 +39,10 @@ export class ClaimScheduler {
   readonly #clock: Clock;
   readonly #unkeyed: UnkeyedSearch;
   readonly #keyed: KeyedSearch;
-  /** Only while topics are left out. */
+  /** Set only while topics are left out. */
   #except: ExceptSearch | undefined;
   #keyedDemand: KeyedDemand = 'none';
-  /** Until rows with a key come first again. */
+  /** Turns until rows with a key come first again. */
   #turnsLeft = 0;
 
   constructor(runner: ClaimCalls, clock: Clock) {
@@ -57,7 +60,7 @@ export class ClaimScheduler {
     return this.#nextTurn() === 'keyed' ? this.#claimKeyedFirst(claim) : this.#claimUnkeyedFirst(claim);
   }
 
-  /** What was left out may be claimable now, wherever the searches have been: forget their places. */
+  /** Rows that were left out may be claimable now, so searches start again from the front. */
   #leaveOut(topics: readonly string[]): void {
     this.#except = topics.length === 0 ? undefined : new ExceptSearch(topics, this.#runner, this.#clock);
     this.#keyed.forget();

@@ -10,7 +10,7 @@ export function shareOf({ limit, perKey }: KeyedClaim, keys: number): number {
   return Math.max(1, Math.min(perKey, Math.max(Math.floor(limit / MIN_KEYS), even)));
 }
 
-/** Describes the first row of a window that is not left out, as `windowSeen` the last one. */
+/** Describes the first row of a window that is not left out, as `windowSeen` describes the last one. */
 export function keptSeen([first]: readonly SqlRecord[]): SqlRecord {
   return { kept_available_at: first?.available_at ?? null, kept_seq: first?.seq ?? null };
 }

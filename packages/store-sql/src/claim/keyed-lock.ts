@@ -9,7 +9,7 @@ const RETRY_WAIT_MS = 50;
 /** Between two retries. */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 2_000;
-/** The server cuts off a stalled claimer of ours before this. */
+/** By then, the server has cut off one of our own claimers if it stalled. */
 export const STALLED_MS = 5_000;
 /** After this long it is not a coincidence that every retry meets the same session, or one that can't be identified. */
 const PERSISTENT_MS = 30_000;

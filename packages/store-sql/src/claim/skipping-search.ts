@@ -14,7 +14,7 @@ export const MAX_WINDOWS = 8;
 const MAX_GROWTH = 16;
 /** Maximum windows that a sweep examines every second: 7,500 rows with batches of up to 250. */
 const SWEEP_WINDOWS = 4;
-/** How many times the first window to look through for late commits: left-out rows may arrive as fast. */
+/** Searches for late commits cover this many first windows: rows that are left out may arrive as fast. */
 const LATE_WINDOW = 4;
 
 /** Returns the size of the first window of a claim. */
@@ -27,9 +27,9 @@ export interface Look {
   readonly rows: readonly SqlRecord[];
   /** How many due rows there are in the window. */
   readonly examined: number;
-  /** Where the next look continues. Undefined: where this one began. */
+  /** Where the next look continues; undefined for the place where this one began. */
   readonly end: DuePlace | undefined;
-  /** Up to where nothing is worth another look soon. Undefined: where this look began. */
+  /** The end of what is not worth another look soon; undefined for the place where this look began. */
   readonly passed: DuePlace | undefined;
   /** Whether the batch takes no more rows. */
   readonly isEnough: boolean;
@@ -48,14 +48,14 @@ interface Walk {
   readonly rows: SqlRecord[];
   /** Where it ended; undefined for the front. */
   readonly end: DuePlace | undefined;
-  /** Up to where everything was passed, without a gap from its start. */
+  /** The end of what was passed without a gap since the start. */
   readonly passed: DuePlace | undefined;
   readonly isAtEnd: boolean;
   readonly isEnough: boolean;
 }
 
 interface Sweep extends Walk {
-  /** From the front to the end. */
+  /** Whether it went from the front to the end. */
   readonly isWhole: boolean;
 }
 

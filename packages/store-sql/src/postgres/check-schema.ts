@@ -169,7 +169,7 @@ function primaryKeyDifference(table: TableName, { indexes, partitionColumns }: C
 
 function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly Index[]): Difference[] {
   const sameColumns = indexes.filter(({ columns }) => columns.map(unquoted).join() === spec.columns.join());
-  if (sameColumns.some(({ where, valid }) => valid && normalised(where) === normalised(spec.where)))
+  if (sameColumns.some(({ where, valid }) => valid && normalized(where) === normalized(spec.where)))
     return [];
   const name = `${table.table}${spec.suffix}`;
   const isNameTaken = indexes.some((index) => index.name === name);
@@ -186,8 +186,8 @@ function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly In
 function constraintDifferences(table: TableName, constraints: readonly Constraint[]): Difference[] {
   const checks = constraints
     .filter(({ type }) => type === 'c')
-    .map(({ definition }) => normalised((definition ?? '').replace(/^CHECK/, '')));
-  return CHECKS.filter(({ condition }) => !checks.includes(normalised(condition))).map(
+    .map(({ definition }) => normalized((definition ?? '').replace(/^CHECK/, '')));
+  return CHECKS.filter(({ condition }) => !checks.includes(normalized(condition))).map(
     ({ suffix, condition }) => {
       const name = table.part(suffix);
       return required(`constraint ${name} is missing: ${condition}`, [
@@ -239,6 +239,6 @@ function unquoted(column: string): string {
 }
 
 /** The catalog changes parentheses, quotes, spaces and case. */
-function normalised(condition: string | null): string {
+function normalized(condition: string | null): string {
   return (condition ?? '').toLowerCase().replaceAll(/[()"\s]/g, '');
 }

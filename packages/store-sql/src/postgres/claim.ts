@@ -62,7 +62,7 @@ function claimDue(table: TableName, claim: UnkeyedClaim): SqlStatement {
   };
 }
 
-/** Of the rows that the CTE `due` locked. A row whose claim expired may have crashed its owner, so it is claimed alone. */
+/** Chooses among the rows that the CTE `due` locked. A row whose claim expired may have crashed its owner, so it is claimed alone. */
 export const CHOSEN = `
         select ${PLACES}
         from (

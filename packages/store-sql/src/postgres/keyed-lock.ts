@@ -11,7 +11,7 @@ const LOCK_SPACE = 0x706f7374;
 /**
  * Held for one statement and a commit. The server cuts off a holder that stalls in between. Identified by the table's
  * oid, since one instance may name the schema that another finds by its search path. The columns are evaluated in order,
- * so the time-out applies to this lock and to nothing after it.
+ * so the timeout applies to this lock and to nothing after it.
  */
 export function lockKeyedClaims(table: TableName, waitMs: number): SqlStatement {
   return {

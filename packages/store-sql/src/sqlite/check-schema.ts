@@ -119,7 +119,7 @@ function idDifference(table: TableName, indexes: readonly SqlRecord[]): Differen
 
 function indexDifference(table: TableName, spec: IndexSpec, indexes: readonly SqlRecord[]): Difference[] {
   const isThere = indexes.some(
-    ({ columns, sql }) => columns === spec.columns.join() && predicateOf(sql) === normalised(spec.where),
+    ({ columns, sql }) => columns === spec.columns.join() && predicateOf(sql) === normalized(spec.where),
   );
   if (isThere) return [];
   const name = `${table.table}${spec.suffix}`;
@@ -151,10 +151,10 @@ function required(problem: string, statements: readonly string[]): Difference {
 
 function predicateOf(create: unknown): string | undefined {
   const [, where] = String(create).split(/\bwhere\b/i);
-  return where === undefined ? undefined : normalised(where);
+  return where === undefined ? undefined : normalized(where);
 }
 
-function normalised(condition: string): string {
+function normalized(condition: string): string {
   return condition.toLowerCase().replaceAll(/[()"\s]/g, '');
 }
 

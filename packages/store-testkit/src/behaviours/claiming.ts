@@ -120,7 +120,7 @@ export const claiming: BehaviourGroup = {
       expect(after.token).not.toBe(before.token);
     },
 
-    'a claim expires by the time-out of its owner, not of the store that looks': async (outbox) => {
+    'a claim expires by the timeout of its owner, not of the store that looks': async (outbox) => {
       const patient = outbox.createStore({ claimTimeoutMs: HOUR_MS });
       const hasty = outbox.createStore({ claimTimeoutMs: 1_000 });
       await patient.enqueue(entries(1));
@@ -148,7 +148,7 @@ export const claiming: BehaviourGroup = {
       expect((await stored(store, 'm1')).claimToken).toBe(token);
     },
 
-    'an extended claim lasts for another time-out': async (outbox) => {
+    'an extended claim lasts for another timeout': async (outbox) => {
       const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
       await store.enqueue(entries(2));
       const { token } = await claim(store);

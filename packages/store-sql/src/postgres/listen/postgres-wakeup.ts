@@ -15,7 +15,7 @@ export interface PostgresWakeupOptions extends TableOptions {
   /** Creates a new, unconnected client each time one is needed: `() => new pg.Client(…)`. The wake-up closes it. */
   readonly listenClient: () => ListenClientLike;
   /**
-   * Clock for checks, time-outs and reconnecting.
+   * Clock for checks, timeouts and reconnecting.
    *
    * @default the process's clock
    */
