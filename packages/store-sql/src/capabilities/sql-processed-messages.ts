@@ -2,7 +2,7 @@ import { ProcessedMessages } from '@postcommit/core';
 import type { ProcessedStatements, SqlTableOptions } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
-import { deletedRows, inPages } from '../store/in-pages.js';
+import { deletedRows, inPages } from '../store/sql-outbox-store.js';
 import { TableName } from '../table-name.js';
 
 /**
