@@ -1,9 +1,11 @@
 import type { OutboxEntry, Outcome } from '@postcommit/core';
 import { VirtualClock } from '@postcommit/store-memory';
-import { postgres, SqlOutboxPauses, SqlOutboxWorkers, type SqlStatement } from '@postcommit/store-sql';
+import { postgres, type SqlStatement } from '@postcommit/store-sql';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlOutboxPauses } from '../src/capabilities/sql-outbox-pauses.js';
+import { SqlOutboxWorkers } from '../src/capabilities/sql-outbox-workers.js';
 import { type CountingPool, countingPool } from './counting-pool.js';
 import { usePostgres } from './postgres-fixture.js';
 import { claimOf, statementsOf, TABLE } from './sql-session.js';

@@ -1,5 +1,5 @@
-import { SqlOutboxPauses } from '@postcommit/store-sql';
 import { beforeEach, expect, it } from 'vitest';
+import { SqlOutboxPauses } from '../src/capabilities/sql-outbox-pauses.js';
 import { listenOn } from './listener.js';
 import { usePostgres } from './postgres-fixture.js';
 

@@ -1,6 +1,7 @@
 import type { OutboxWorkers } from '@postcommit/core/internal';
-import { SqlOutboxPauses, SqlOutboxWorkers } from '@postcommit/store-sql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { SqlOutboxPauses } from '../src/capabilities/sql-outbox-pauses.js';
+import { SqlOutboxWorkers } from '../src/capabilities/sql-outbox-workers.js';
 import { claimOf, newRow, type SqlSession } from './sql-session.js';
 import { describeOnDatabases } from './test-databases.js';
 

@@ -1,13 +1,9 @@
-import {
-  SqlJobLock,
-  SqlOutboxPauses,
-  SqlOutboxSchema,
-  SqlOutboxWorkers,
-  SqlProcessedMessages,
-} from '@postcommit/store-sql';
+import { SqlJobLock, SqlOutboxSchema, SqlProcessedMessages } from '@postcommit/store-sql';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlOutboxPauses } from '../src/capabilities/sql-outbox-pauses.js';
+import { SqlOutboxWorkers } from '../src/capabilities/sql-outbox-workers.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres(async () => {});
