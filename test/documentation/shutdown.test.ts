@@ -20,7 +20,9 @@ afterAll(() => server.stop());
 
 beforeEach(async () => {
   pool = new pg.Pool({ connectionString: server.url });
-  await pool.query(`drop table if exists orders, outbox, outbox_locks, outbox_processed; ${ORDERS}`);
+  await pool.query(
+    `drop table if exists orders, outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused; ${ORDERS}`,
+  );
   await new SqlOutboxSchema(pgExecutor(pool)).ensure();
   store = new PgOutboxStore(pool);
   // Without a listener, the connections that a restart cuts would be warnings of the process.

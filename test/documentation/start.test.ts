@@ -10,7 +10,9 @@ const fixture = usePostgres(async () => {});
 const patience = { timeout: 120_000 };
 
 async function pays(main: string): Promise<void> {
-  await fixture.query(`drop table if exists orders, outbox, outbox_locks, outbox_processed; ${ORDERS}`);
+  await fixture.query(
+    `drop table if exists orders, outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused; ${ORDERS}`,
+  );
   const program = await PageProgram.run(filesOf(main), fixture.url);
   const isDone = (): boolean => program.hasEnded || program.lines.length >= 2;
   await vi.waitUntil(isDone, { timeout: 60_000, interval: 20 });
@@ -32,7 +34,9 @@ describe('the code of README.md runs verbatim: it stores one order and publishes
     { file: 'src/typeorm.ts', prepared: '' },
     { file: 'src/prisma.ts', prepared: ORDERS },
   ])('$file', patience, async ({ file, prepared }) => {
-    await fixture.query(`drop table if exists orders, outbox, outbox_locks, outbox_processed; ${prepared}`);
+    await fixture.query(
+      `drop table if exists orders, outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused; ${prepared}`,
+    );
     const program = await PageProgram.run(filesOf(mainOf('README.md', file)), fixture.url);
     await program.says(/^published order\.paid \{ id: '[0-9a-f-]{36}' \}$/);
     expect(await program.interrupt(), program.complaints.join('\n')).toBe(0);

@@ -24,7 +24,9 @@ export function useOrdersDatabase(): OrdersDatabase {
     await dataSource.initialize();
   });
   beforeEach(async () => {
-    await fixture.query('truncate orders, outbox, outbox_locks, outbox_processed');
+    await fixture.query(
+      'truncate orders, outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused',
+    );
     await fixture.query(`insert into orders values ('7', 'new')`);
   });
   afterAll(() => dataSource?.destroy());

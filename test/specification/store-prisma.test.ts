@@ -36,7 +36,9 @@ const fixture = usePostgres(async ({ query }) => {
 });
 
 beforeEach(async () => {
-  await fixture.query('drop table if exists outbox, outbox_locks, outbox_processed');
+  await fixture.query(
+    'drop table if exists outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused',
+  );
   await fixture.query(`truncate orders; insert into orders values ('7', 'new')`);
 });
 

@@ -14,7 +14,7 @@ const columns = (): Promise<unknown> =>
 
 beforeEach(async () => {
   await postgres.pool.query(`
-    drop table if exists outbox, outbox_locks, outbox_processed;
+    drop table if exists outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused;
     create table outbox (id bigserial primary key, topic text, processed boolean);
     insert into outbox (topic, processed) values ('legacy.1', true), ('legacy.2', true)`);
 });

@@ -256,7 +256,7 @@ describe('outbox:purge', () => {
 });
 
 describe('the table', () => {
-  const drop = 'drop table outbox, outbox_locks, outbox_processed';
+  const drop = 'drop table outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused';
 
   it('is reported as missing by commands and the doctor, and created by outbox:migrate', async () => {
     await postgres.query(drop);

@@ -1,7 +1,5 @@
-export { MemoryOutboxPauses } from './memory-outbox-pauses.js';
 export type { MemoryOutboxStoreOptions } from './memory-outbox-store.js';
 export { MemoryOutboxStore } from './memory-outbox-store.js';
-export { MemoryOutboxWorkers } from './memory-outbox-workers.js';
 export { MemoryTable } from './memory-table.js';
 export { MemoryTransaction } from './memory-transaction.js';
 export type { OutboxMemoryModuleOptions } from './outbox-memory-module.js';

@@ -1,14 +1,14 @@
 import type { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 import {
-  MemoryOutboxPauses,
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,
-  MemoryOutboxWorkers,
   MemoryTable,
   type MemoryTransaction,
   VirtualClock,
 } from '@postcommit/store-memory';
 import type { OutboxFixture } from '@postcommit/store-testkit';
+import { MemoryOutboxPauses } from '../src/memory-outbox-pauses.js';
+import { MemoryOutboxWorkers } from '../src/memory-outbox-workers.js';
 
 /** Subclasses that a test puts in place of the store and its capabilities. */
 export interface MemoryParts {

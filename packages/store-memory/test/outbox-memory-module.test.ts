@@ -1,4 +1,5 @@
 import { composeModules, OutboxDispatcher, OutboxModule, OutboxStore } from '@postcommit/core';
+import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 import {
   MemoryOutboxStore,
   MemoryTable,
@@ -30,6 +31,18 @@ describe('OutboxMemoryModule', () => {
     const [one, two] = [storeOf({}), storeOf({})];
     await one.enqueue(entry);
     expect([await one.count(), await two.count()]).toMatchObject([{ total: 1 }, { total: 0 }]);
+  });
+
+  test('binds the workers and the pauses of the same table', async () => {
+    const app = composeModules([OutboxModule, OutboxMemoryModule]);
+    await app.get(OutboxPauses).pause('order.paid');
+    expect((await app.get(OutboxStore).lookAhead()).pausedTopics).toEqual(['order.paid']);
+    const worker = { id: 'w1', host: 'h', pid: 1, version: '1', takeoverMs: 1_000 };
+    const workers = app.get(OutboxWorkers);
+    await workers.register(worker, { rowsInFlight: 0, isListening: true, outages: [] });
+    expect(await workers.list()).toMatchObject([worker]);
+    const other = composeModules([OutboxModule, OutboxMemoryModule]);
+    expect(await other.get(OutboxWorkers).list()).toEqual([]);
   });
 
   test('forRoot accepts the options of the store', async () => {

@@ -1,4 +1,5 @@
 import { composeModules, OutboxDispatcher, OutboxModule, OutboxSchema, OutboxStore } from '@postcommit/core';
+import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 import { OutboxPgModule, type PgClientLike, PgOutboxStore, pgExecutor } from '@postcommit/store-pg';
 import { SqlOutboxSchema, SqlOutboxStore } from '@postcommit/store-sql';
 import pg from 'pg';
@@ -142,6 +143,11 @@ describe('OutboxPgModule', () => {
     });
     expect(await app.get(OutboxDispatcher).dispatchPending()).toMatchObject({ dispatched: 1 });
     expect(published).toEqual([{ id: 1 }]);
+    await app.get(OutboxPauses).pause('order.paid');
+    expect((await app.get(OutboxStore).lookAhead()).pausedTopics).toEqual(['order.paid']);
+    const worker = { id: 'w1', host: 'h', pid: 1, version: '1', takeoverMs: 1_000 };
+    await app.get(OutboxWorkers).register(worker, { rowsInFlight: 0, isListening: true, outages: [] });
+    expect(await fixture.query('select id from other_outbox_workers')).toEqual([{ id: 'w1' }]);
     expect(await new SqlOutboxSchema(pgExecutor(fixture.pool), { table: 'other_outbox' }).check()).toEqual(
       [],
     );

@@ -9,6 +9,7 @@ import {
   OutboxStore,
   ProcessedMessages,
 } from '@postcommit/core';
+import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 import {
   OutboxPrismaModule,
   type OutboxPrismaModuleOptions,
@@ -96,6 +97,17 @@ describe('OutboxPrismaModule', () => {
       prisma.client.$transaction((tx) => processed.processOnce(tx, 'mailer', 'm1', handler));
     expect([await consume(), await consume()]).toEqual([true, false]);
     expect(handler).toHaveBeenCalledOnce();
+  });
+
+  it('provides workers and pauses on the same client', async () => {
+    const app = compose({ client: prisma.client });
+    await app.get(OutboxSchema).ensure();
+    const worker = { id: 'w1', host: 'h', pid: 1, version: '1', takeoverMs: 1_000 };
+    await app.get(OutboxWorkers).register(worker, { rowsInFlight: 0, isListening: false, outages: [] });
+    expect(await app.get(OutboxWorkers).list()).toMatchObject([worker]);
+    await app.get(OutboxPauses).pause('order.paid');
+    expect((await app.get(OutboxStore).lookAhead()).pausedTopics).toEqual(['order.paid']);
+    await fixture.query('truncate outbox_workers, outbox_paused');
   });
 
   it('disconnects the client of a factory when the application stops', async () => {

@@ -15,7 +15,9 @@ let store: PrismaOutboxStore;
 let schema: SqlOutboxSchema;
 
 beforeEach(async () => {
-  await fixture.query('drop table if exists outbox, outbox_locks, outbox_processed');
+  await fixture.query(
+    'drop table if exists outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused',
+  );
   store = new PrismaOutboxStore(prisma.client);
   schema = new SqlOutboxSchema(prismaExecutor(prisma.client));
 });
@@ -178,7 +180,26 @@ describe('the model to paste', () => {
       "processed_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
       CONSTRAINT "outbox_processed_pkey" PRIMARY KEY ("consumer", "row_id")
     );
-    CREATE INDEX "outbox_processed_at" ON "outbox_processed"("processed_at")`;
+    CREATE INDEX "outbox_processed_at" ON "outbox_processed"("processed_at");
+    CREATE TABLE "outbox_workers" (
+      "id" VARCHAR(24) NOT NULL,
+      "host" VARCHAR(255) NOT NULL,
+      "pid" INTEGER NOT NULL,
+      "version" VARCHAR(255) NOT NULL,
+      "started_at" TIMESTAMPTZ(6) NOT NULL,
+      "last_seen" TIMESTAMPTZ(6) NOT NULL,
+      "takeover_ms" INTEGER NOT NULL,
+      "rows_in_flight" INTEGER NOT NULL,
+      "is_listening" BOOLEAN NOT NULL,
+      "outages" TEXT NOT NULL,
+      "lost_at" TIMESTAMPTZ(6),
+      CONSTRAINT "outbox_workers_pkey" PRIMARY KEY ("id")
+    );
+    CREATE TABLE "outbox_paused" (
+      "topic" VARCHAR(255) NOT NULL,
+      "paused_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+      CONSTRAINT "outbox_paused_pkey" PRIMARY KEY ("topic")
+    )`;
 
   it('names every column of every table, and no other', async () => {
     await schema.ensure();

@@ -144,8 +144,7 @@ export interface SqlDialect {
   /** One record with `pending` and `due`, counted up to `atMost` if given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
   /**
-   * At least one record. Each has `in_ms`, the time until the next row falls due, or null, and
-   * `topic`, a paused topic, or null if there is none.
+   * Records with either `in_ms`, the time until the first row falls due that is not due yet, or `topic`, a paused topic.
    */
   lookAhead(table: TableName): SqlStatement;
   /** Reads at most `limit` matching rows of each state, in index order. */

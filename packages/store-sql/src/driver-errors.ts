@@ -1,6 +1,7 @@
 import { type NewRow, OutboxError } from '@postcommit/core';
 import type { DatabaseFault } from './dialect.js';
 import type { TableName } from './table-name.js';
+import { SIDE_TABLES } from './table-origin.js';
 
 /** Returns the id that the database error names; some drivers drop that part. */
 export function idNamedBy(error: unknown, rows: readonly NewRow[]): string | undefined {
@@ -25,9 +26,16 @@ export function missingTableError(
   ];
   return new OutboxError(
     'SCHEMA_OUTDATED',
-    `the table ${table.sql} ${what}: run 'outbox:migrate', or call ensure() of OutboxSchema`,
+    `the table ${fault === 'no table' ? missingTable(table, cause) : table.sql} ${what}: run 'outbox:migrate', or call ensure() of OutboxSchema`,
     { cause },
   );
+}
+
+/** The table that the database error names: the outbox, or one beside it. */
+function missingTable(table: TableName, error: unknown): string {
+  const detail = textsOf(error).join(' ');
+  const suffix = SIDE_TABLES.find((each) => detail.includes(`${table.table}${each}`));
+  return suffix === undefined ? table.sql : table.quoted(suffix);
 }
 
 /** Returns the SQLSTATE, wherever the driver or ORM put it. */

@@ -16,9 +16,7 @@ export type { SqlDatabase } from './capabilities/sql-capabilities.js';
 export { sqlCapabilities, wakeupLifecycle } from './capabilities/sql-capabilities.js';
 export { SqlDiagnostics } from './capabilities/sql-diagnostics.js';
 export { SqlJobLock } from './capabilities/sql-job-lock.js';
-export { SqlOutboxPauses } from './capabilities/sql-outbox-pauses.js';
 export { SqlOutboxSchema } from './capabilities/sql-outbox-schema.js';
-export { SqlOutboxWorkers } from './capabilities/sql-outbox-workers.js';
 export { SqlProcessedMessages } from './capabilities/sql-processed-messages.js';
 
 // Listening on PostgreSQL

@@ -3,7 +3,9 @@ import { VirtualClock } from '@postcommit/store-memory';
 import { postgres, type SqlStatement } from '@postcommit/store-sql';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
+import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlOutboxPauses } from '../src/capabilities/sql-outbox-pauses.js';
+import { SqlOutboxWorkers } from '../src/capabilities/sql-outbox-workers.js';
 import { type CountingPool, countingPool } from './counting-pool.js';
 import { usePostgres } from './postgres-fixture.js';
 import { claimOf, statementsOf, TABLE } from './sql-session.js';
@@ -172,6 +174,33 @@ describe('statements', () => {
     await store.enqueue(entries(10, { availableAt: new Date(Date.now() + 60_000) }));
     pool.taken();
     expect((await store.lookAhead()).nextDueInMs).toBeGreaterThan(0);
+    expect(pool.taken()).toHaveLength(1);
+  });
+
+  it('a look ahead that finds paused topics is one, too', async () => {
+    const pauses = new SqlOutboxPauses(fixture.executor);
+    await pauses.pause('a');
+    expect((await store.lookAhead()).pausedTopics).toEqual(['a']);
+    expect(pool.taken()).toHaveLength(1);
+    await pauses.resume('a');
+  });
+
+  it('each call of a worker about itself and others is one, without a transaction; a takeover is two', async () => {
+    const workers = new SqlOutboxWorkers(pgExecutor(pool));
+    const report = { rowsInFlight: 0, isListening: true, outages: [] };
+    for (const id of ['w1', 'w2'])
+      await workers.register({ id, host: 'h', pid: 1, version: '1', takeoverMs: 1_000 }, report);
+    expect(pool.taken()).toHaveLength(2);
+    const [other] = (await workers.beat('w1', report)) ?? [];
+    expect(pool.taken()).toEqual(['with beaten']);
+    expect(await workers.declareLost('w2', other?.lastSeen ?? '')).toBe(true);
+    expect(pool.taken()).toHaveLength(1);
+    await store.enqueue(entries(10));
+    await store.fetchPending(10, { token: 'w2.1' });
+    pool.taken();
+    expect(await workers.takeOver('w2')).toBe(10);
+    expect(pool.taken()).toEqual(['with lost', 'with lost']);
+    await workers.remove('w1');
     expect(pool.taken()).toHaveLength(1);
   });
 

@@ -86,17 +86,20 @@ describe('on PostgreSQL', () => {
     expect(await snapshot()).toEqual(before);
   });
 
-  it.each(['_locks', '_processed'])('a foreign side table %s is rejected, too', async (suffix) => {
-    await fixture.query(`create table outbox${suffix} (id serial primary key, resource text)`);
-    expect(await schema().check()).toEqual([FOREIGN]);
-    await expect(schema().ensure()).rejects.toMatchObject({ code: 'FOREIGN_TABLE' });
-    expect(await fixture.query(`select to_regclass('outbox')::text as made`)).toEqual([{ made: null }]);
-    await fixture.query(`drop table outbox${suffix}`);
-    await schema().ensure();
-    await fixture.query(`drop table outbox${suffix}`);
-    await fixture.query(`create table outbox${suffix} (id serial primary key, resource text)`);
-    expect(await schema().check()).toEqual([FOREIGN]);
-  });
+  it.each(['_locks', '_processed', '_workers', '_paused'])(
+    'a foreign side table %s is rejected, too',
+    async (suffix) => {
+      await fixture.query(`create table outbox${suffix} (id serial primary key, resource text)`);
+      expect(await schema().check()).toEqual([FOREIGN]);
+      await expect(schema().ensure()).rejects.toMatchObject({ code: 'FOREIGN_TABLE' });
+      expect(await fixture.query(`select to_regclass('outbox')::text as made`)).toEqual([{ made: null }]);
+      await fixture.query(`drop table outbox${suffix}`);
+      await schema().ensure();
+      await fixture.query(`drop table outbox${suffix}`);
+      await fixture.query(`create table outbox${suffix} (id serial primary key, resource text)`);
+      expect(await schema().check()).toEqual([FOREIGN]);
+    },
+  );
 
   it('a table of the first version, marked by the comment of the table, is recognized', async () => {
     await schema().ensure();
@@ -218,6 +221,8 @@ describe('on SQLite', () => {
     ['create table outbox (id integer primary key, topic text, done integer)'],
     ['create table outbox_locks (resource text)'],
     ['create view outbox_processed as select 1 as id'],
+    ['create table outbox_workers (id text primary key, name text)'],
+    ['create table outbox_paused (topic text, paused_at integer, tenant text not null)'],
   ])('%s is rejected and left unchanged', async (create) => {
     database.query(create);
     const before = snapshot();

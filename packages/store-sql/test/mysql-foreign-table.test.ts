@@ -22,7 +22,9 @@ describeOnMysql('a foreign table on MariaDB or MySQL', () => {
 
   beforeEach(async () => {
     await fixture.query('drop view if exists outbox');
-    await fixture.query('drop table if exists outbox, outbox_locks, outbox_processed');
+    await fixture.query(
+      'drop table if exists outbox, outbox_locks, outbox_processed, outbox_workers, outbox_paused',
+    );
   });
 
   async function run(script: string): Promise<void> {

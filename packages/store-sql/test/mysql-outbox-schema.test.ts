@@ -70,11 +70,11 @@ const DAMAGES: readonly Damage[] = [
     by: 'alter table outbox modify attempts varchar(20) not null',
     problem: /^column attempts is varchar\(20\), not int$/,
   },
-  ...['locks', 'processed'].map(
+  ...['locks', 'processed', 'workers', 'paused'].map(
     (suffix): Damage => ({
       name: `side table outbox_${suffix} dropped`,
       by: `drop table outbox_${suffix}`,
-      problem: /_locks or .*_processed is missing$/,
+      problem: new RegExp(`^table \`outbox_${suffix}\` is missing$`),
     }),
   ),
 ];
@@ -150,6 +150,23 @@ describeOnMysql('on MariaDB or MySQL', () => {
         drop table outbox_locks`);
       await atOnce(8);
       expect(await schemaOf().check()).toEqual([]);
+    });
+
+    it('upgrades version 1, which had no tables for workers and pauses, and keeps the rows', async () => {
+      await schemaOf().ensure();
+      await runScript(`
+        drop table outbox_workers, outbox_paused;
+        alter table outbox comment = 'Postcommit outbox, schema version 1';
+        insert into outbox (id, topic) values ('kept', 't')`);
+      const problems = (await schemaOf().check()).map(({ problem }) => problem);
+      expect(problems).toEqual([
+        expect.stringContaining("is not 'Postcommit outbox, schema version 2'"),
+        'table `outbox_workers` is missing',
+        'table `outbox_paused` is missing',
+      ]);
+      await atOnce(8);
+      expect(await schemaOf().check()).toEqual([]);
+      expect(await fixture.query('select id from outbox')).toEqual([{ id: 'kept' }]);
     });
 
     it('converts a time that depends on the session’s time zone, whatever that is', async () => {

@@ -1,12 +1,8 @@
 import type { OutboxStoreOptions, TransactionalOutboxStore } from '@postcommit/core';
-import {
-  type SqlDialect,
-  type SqlExecutor,
-  SqlOutboxPauses,
-  SqlOutboxWorkers,
-  type TableName,
-} from '@postcommit/store-sql';
+import type { SqlDialect, SqlExecutor, TableName } from '@postcommit/store-sql';
 import type { OutboxFixture, StoreHarness, TestTransaction } from '@postcommit/store-testkit';
+import { SqlOutboxPauses } from '../src/capabilities/sql-outbox-pauses.js';
+import { SqlOutboxWorkers } from '../src/capabilities/sql-outbox-workers.js';
 import type { SqlSession } from './sql-session.js';
 
 /** A database of its own for one test file, with the outbox in it, and what tests say to it in their own words. */

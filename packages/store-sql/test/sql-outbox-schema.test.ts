@@ -44,7 +44,29 @@ describe('ensure', () => {
     const tables = await fixture.query(
       `select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`,
     );
-    expect(tables.map(({ relname }) => relname)).toEqual(['outbox', 'outbox_locks', 'outbox_processed']);
+    expect(tables.map(({ relname }) => relname)).toEqual([
+      'outbox',
+      'outbox_locks',
+      'outbox_paused',
+      'outbox_processed',
+      'outbox_workers',
+    ]);
+  });
+
+  it('upgrades version 1, which had no tables for workers and pauses, and keeps the rows', async () => {
+    await schemaOf().ensure();
+    await runScript(`
+      drop table outbox_workers, outbox_paused;
+      comment on column outbox.id is 'Postcommit outbox, schema version 1';
+      insert into outbox (id, topic) values ('kept', 't')`);
+    expect((await schemaOf().check()).map(({ level, problem }) => [level, problem])).toEqual([
+      ['required', 'table "outbox_workers" is missing'],
+      ['required', 'table "outbox_paused" is missing'],
+      ['tuning', expect.stringContaining("is not 'Postcommit outbox, schema version 2'")],
+    ]);
+    await atOnce(8, (schema) => schema.ensure());
+    expect(await schemaOf().check()).toEqual([]);
+    expect(await fixture.query('select id from outbox')).toEqual([{ id: 'kept' }]);
   });
 
   // Fails if differences are found before the lock, and applied after another instance has fixed them.
@@ -191,12 +213,12 @@ const DAMAGES: readonly Damage[] = [
     level: 'tuning',
     problem: /^storage settings differ: autovacuum_vacuum_threshold = 10000 is advised$/,
   },
-  ...['locks', 'processed'].map(
+  ...['locks', 'processed', 'workers', 'paused'].map(
     (suffix): Damage => ({
       name: `side table outbox_${suffix} dropped`,
       by: `drop table outbox_${suffix}`,
       level: 'required',
-      problem: /"outbox_locks" or "outbox_processed" is missing/,
+      problem: new RegExp(`^table "outbox_${suffix}" is missing$`),
     }),
   ),
   {
@@ -318,7 +340,9 @@ describe('table and schema names', () => {
     expect(tables.map(({ tablename }) => tablename)).toEqual([
       'OrderMessages',
       'OrderMessages_locks',
+      'OrderMessages_paused',
       'OrderMessages_processed',
+      'OrderMessages_workers',
     ]);
     await runScript(
       'drop index "App"."OrderMessages_due"; create index on "App"."OrderMessages" (claimed_at)',

@@ -77,6 +77,8 @@ describe('check names what is missing, and ensure fixes it', () => {
     ['drop index outbox_keyed', /index outbox_keyed on \(key, seq\).* is missing/, /create index/],
     ['drop table outbox_locks', /table "outbox_locks" is missing/, /create table/],
     ['drop table outbox_processed', /table "outbox_processed" is missing/, /create table/],
+    ['drop table outbox_workers', /table "outbox_workers" is missing/, /create table/],
+    ['drop table outbox_paused', /table "outbox_paused" is missing/, /create table/],
   ])('%s', async (damage, problem, fix) => {
     await schemaOf().ensure();
     database.query(damage);

@@ -2,6 +2,8 @@ import { SqlJobLock, SqlOutboxSchema, SqlProcessedMessages } from '@postcommit/s
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlOutboxPauses } from '../src/capabilities/sql-outbox-pauses.js';
+import { SqlOutboxWorkers } from '../src/capabilities/sql-outbox-workers.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres(async () => {});
@@ -205,11 +207,26 @@ describe('the privileges in the manual', () => {
     expect(await fixture.query('select id from outbox')).toEqual([{ id: 'a' }]);
   });
 
-  it('are enough for a worker: select and update', async () => {
+  it('are enough for a worker: select and update, and the tables of workers and pauses', async () => {
     await fixture.query(
       `insert into outbox (id, topic, payload, key) values ('a', 't', '{}', null), ('b', 't', '{}', 'k')`,
     );
-    const store = new PgOutboxStore(await loginAs(unique('grants_worker'), 'select, update on outbox'));
+    const pool = await loginAs(
+      unique('grants_worker'),
+      'select, update on outbox',
+      'select on outbox_paused',
+      'select, insert, update, delete on outbox_workers',
+    );
+    const store = new PgOutboxStore(pool);
+    expect(await store.lookAhead()).toEqual({ pausedTopics: [] });
+    const workers = new SqlOutboxWorkers(pgExecutor(pool));
+    const report = { rowsInFlight: 0, isListening: false, outages: [] };
+    for (const id of ['w1', 'w2'])
+      await workers.register({ id, host: 'h', pid: 1, version: '1', takeoverMs: 1 }, report);
+    const [other] = (await workers.beat('w1', report)) ?? [];
+    expect(await workers.declareLost('w2', String(other?.lastSeen))).toBe(true);
+    expect(await workers.takeOver('w2')).toBe(0);
+    await workers.remove('w1');
     const rows = [...(await store.fetchPending(10)), ...(await store.fetchPending(10))];
     expect(rows.map(({ id }) => id).sort()).toEqual(['a', 'b']);
     for (const { id, claimToken } of rows) {
@@ -229,6 +246,10 @@ describe('the privileges in the manual', () => {
   });
 
   it('are enough for jobs and consumers: the side tables', async () => {
+    const pauses = new SqlOutboxPauses(
+      pgExecutor(await loginAs(unique('grants_pauses'), 'select, insert, delete on outbox_paused')),
+    );
+    expect([await pauses.pause('t'), await pauses.resume('t')]).toEqual([true, true]);
     const all = 'select, insert, update, delete on outbox_locks';
     const job = await loginAs(unique('grants_job'), all);
     const lock = await new SqlJobLock(pgExecutor(job)).acquire('sweep', 1_000);

@@ -1,10 +1,7 @@
 import type { WorkerIdentity, WorkerReport, WorkerSighting } from '@postcommit/core/internal';
-import {
-  MemoryOutboxPauses,
-  MemoryOutboxStore,
-  MemoryOutboxWorkers,
-  type MemoryTable,
-} from '@postcommit/store-memory';
+import { MemoryOutboxStore, type MemoryTable } from '@postcommit/store-memory';
+import { MemoryOutboxPauses } from '../../store-memory/src/memory-outbox-pauses.js';
+import { MemoryOutboxWorkers } from '../../store-memory/src/memory-outbox-workers.js';
 import type { Mutant } from './mutants.js';
 
 /** Workers that expose their table to the mutants. */

@@ -8,7 +8,7 @@ export interface OutboxEntitiesOptions extends TableOptions {
 }
 
 /**
- * Returns the entities of all three tables, for the `entities` of a data source. On PostgreSQL, `synchronize` creates the
+ * Returns the entities of all tables, for the `entities` of a data source. On PostgreSQL, `synchronize` creates the
  * tables. On other databases `OutboxSchema` does, and the entities are only for your queries.
  */
 export function outboxEntitiesFor({

@@ -1,5 +1,7 @@
-import { TableName, type TableOptions } from '@postcommit/store-sql';
-import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
+import type { TableOptions } from '@postcommit/store-sql';
+import { EntitySchema } from 'typeorm';
+import { placeOf, time, varchar } from './entity-parts.js';
+import { sideEntities } from './side-entities.js';
 
 /** A record of the outbox table, for your queries. Change rows through the store only. */
 export interface OutboxRecord {
@@ -26,24 +28,8 @@ export interface OutboxRecord {
   seq: string;
 }
 
-/** A held job lock. */
-export interface OutboxLockRecord {
-  name: string;
-  token: string;
-  lockedUntil: Date;
-}
-
-/** A message that a consumer has processed. */
-export interface OutboxProcessedRecord {
-  consumer: string;
-  rowId: string;
-  processedAt: Date;
-}
-
 /** An entity schema supports `identity` at run time, as decorators do; only its type omits it. */
 const IDENTITY = 'identity' as 'increment';
-
-const ENTITY_NAMES = { '': 'Outbox', _locks: 'OutboxLock', _processed: 'OutboxProcessed' };
 
 const PENDING = 'dispatched_at is null and dead_at is null';
 
@@ -60,7 +46,7 @@ export function outboxEntity(options: TableOptions = {}): EntitySchema<OutboxRec
         ...varchar(36),
         primary: true,
         primaryKeyConstraintName: `${table}_pkey`,
-        comment: 'Postcommit outbox, schema version 1',
+        comment: 'Postcommit outbox, schema version 2',
       },
       topic: varchar(255),
       payload: { type: 'jsonb', nullable: true },
@@ -105,68 +91,13 @@ export function outboxEntity(options: TableOptions = {}): EntitySchema<OutboxRec
   });
 }
 
-/** The job locks, in `outbox_locks`. */
-export function outboxLocksEntity(options: TableOptions = {}): EntitySchema<OutboxLockRecord> {
-  const { table, ...place } = placeOf(options, '_locks');
-  return new EntitySchema<OutboxLockRecord>({
-    ...place,
-    columns: {
-      name: { ...varchar(255), primary: true, primaryKeyConstraintName: `${table}_pkey` },
-      token: varchar(36),
-      lockedUntil: time('locked_until'),
-    },
-  });
-}
-
-/** The messages that consumers have processed, in `outbox_processed`. */
-export function outboxProcessedEntity(options: TableOptions = {}): EntitySchema<OutboxProcessedRecord> {
-  const { table, ...place } = placeOf(options, '_processed');
-  return new EntitySchema<OutboxProcessedRecord>({
-    ...place,
-    columns: {
-      consumer: { ...varchar(255), primary: true, primaryKeyConstraintName: `${table}_pkey` },
-      rowId: { ...varchar(36, 'row_id'), primary: true, primaryKeyConstraintName: `${table}_pkey` },
-      processedAt: { ...time('processed_at'), default: () => 'now()' },
-    },
-    indices: [{ name: `${table}_at`, columns: ['processedAt'] }],
-  });
-}
-
-/** The entities of all three tables. */
+/** The entities of all tables. */
 export function postgresEntities(options: TableOptions = {}): EntitySchema[] {
-  return [outboxEntity(options), outboxLocksEntity(options), outboxProcessedEntity(options)];
+  return [outboxEntity(options), ...sideEntities(options)];
 }
 
 /** The outbox table under its default name, on PostgreSQL. */
 export const OutboxEntity: EntitySchema<OutboxRecord> = outboxEntity();
 
-/** The entities of all three tables under their default names, on PostgreSQL: `entities: [Order, ...outboxEntities]`. */
-export const outboxEntities: readonly EntitySchema[] = [
-  OutboxEntity,
-  outboxLocksEntity(),
-  outboxProcessedEntity(),
-];
-
-/** Entity names must be unique within a data source, so entities of a table with another name include that name. */
-export function placeOf(
-  options: TableOptions,
-  suffix: keyof typeof ENTITY_NAMES = '',
-): { table: string; name: string; tableName: string; schema?: string } {
-  const { table, schema } = new TableName(options);
-  const isDefault = table === 'outbox' && schema === undefined;
-  const name = ENTITY_NAMES[suffix];
-  return {
-    table: `${table}${suffix}`,
-    name: isDefault ? name : `${name} ${[schema, table].filter(Boolean).join('.')}`,
-    tableName: `${table}${suffix}`,
-    ...(schema !== undefined && { schema }),
-  };
-}
-
-function varchar(length: number, name?: string): EntitySchemaColumnOptions {
-  return { type: 'character varying', length, ...(name !== undefined && { name }) };
-}
-
-function time(name: string): EntitySchemaColumnOptions {
-  return { type: 'timestamp with time zone', name };
-}
+/** The entities of all tables under their default names, on PostgreSQL: `entities: [Order, ...outboxEntities]`. */
+export const outboxEntities: readonly EntitySchema[] = [OutboxEntity, ...sideEntities()];

@@ -1,20 +1,16 @@
 import type { TableOptions } from '@postcommit/store-sql';
 import { EntitySchema, type EntitySchemaColumnOptions, type ValueTransformer } from 'typeorm';
-import { placeOf } from './outbox-entity.js';
+import { jsonText, placeOf } from './entity-parts.js';
 
 /** The column types of a database. */
 export interface ColumnTypes {
   readonly text: EntitySchemaColumnOptions;
   readonly integer: EntitySchemaColumnOptions;
+  readonly boolean: EntitySchemaColumnOptions;
   readonly time: EntitySchemaColumnOptions;
   readonly json: EntitySchemaColumnOptions;
   readonly seq: EntitySchemaColumnOptions;
 }
-
-const jsonText: ValueTransformer = {
-  to: (value: unknown) => (value === undefined ? undefined : JSON.stringify(value)),
-  from: (text: string | null) => (text === null ? null : JSON.parse(text)),
-};
 
 const milliseconds: ValueTransformer = {
   to: (time?: Date | null) => time?.getTime() ?? time,
@@ -26,6 +22,7 @@ const numberText: ValueTransformer = { to: (seq: string) => seq, from: String };
 export const SQLITE_TYPES: ColumnTypes = {
   text: { type: 'text' },
   integer: { type: 'integer' },
+  boolean: { type: 'boolean' },
   time: { type: 'integer', transformer: milliseconds },
   json: { type: 'text', transformer: jsonText },
   seq: { type: 'integer', transformer: numberText },
@@ -35,6 +32,7 @@ export const SQLITE_TYPES: ColumnTypes = {
 export const MYSQL_TYPES: ColumnTypes = {
   text: { type: 'varchar' },
   integer: { type: 'int' },
+  boolean: { type: 'boolean' },
   time: { type: 'datetime', precision: 6 },
   json: { type: 'longtext', transformer: jsonText },
   seq: { type: 'bigint' },
@@ -66,9 +64,23 @@ const OUTBOX: Columns = {
 };
 const LOCKS: Columns = { name: 'text', token: 'text', lockedUntil: 'time' };
 const PROCESSED: Columns = { consumer: 'text', rowId: 'text', processedAt: 'time' };
+const WORKERS: Columns = {
+  id: 'text',
+  host: 'text',
+  pid: 'integer',
+  version: 'text',
+  startedAt: 'time',
+  lastSeen: 'time',
+  takeoverMs: 'integer',
+  rowsInFlight: 'integer',
+  isListening: 'boolean',
+  outages: 'json',
+  lostAt: 'time',
+};
+const PAUSED: Columns = { topic: 'text', pausedAt: 'time' };
 
 /**
- * The entities of all three tables, for your queries, with the same records as on PostgreSQL. TypeORM can't describe all
+ * The entities of all tables, for your queries, with the same records as on PostgreSQL. TypeORM can't describe all
  * that these databases need, so `synchronize` and generated migrations skip the tables: `OutboxSchema` creates them.
  */
 export function portableEntities(types: ColumnTypes, options: TableOptions): EntitySchema[] {
@@ -76,6 +88,8 @@ export function portableEntities(types: ColumnTypes, options: TableOptions): Ent
     entity(types, placeOf(options), OUTBOX, ['id']),
     entity(types, placeOf(options, '_locks'), LOCKS, ['name']),
     entity(types, placeOf(options, '_processed'), PROCESSED, ['consumer', 'rowId']),
+    entity(types, placeOf(options, '_workers'), WORKERS, ['id']),
+    entity(types, placeOf(options, '_paused'), PAUSED, ['topic']),
   ];
 }
 

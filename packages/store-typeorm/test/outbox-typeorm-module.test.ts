@@ -8,6 +8,7 @@ import {
   OutboxStore,
   ProcessedMessages,
 } from '@postcommit/core';
+import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 import {
   OutboxTypeormModule,
   type OutboxTypeormModuleOptions,
@@ -130,6 +131,11 @@ describe('OutboxTypeormModule', () => {
     expect(await get(JobLock).acquire('sweep', 60_000)).toBeDefined();
     expect(await get(JobLock).acquire('sweep', 60_000)).toBeUndefined();
     expect(await fixture.query('select name from messages_locks')).toEqual([{ name: 'sweep' }]);
+    const worker = { id: 'w1', host: 'h', pid: 1, version: '1', takeoverMs: 1_000 };
+    await get(OutboxWorkers).register(worker, { rowsInFlight: 0, isListening: false, outages: [] });
+    expect(await fixture.query('select id, host from messages_workers')).toEqual([{ id: 'w1', host: 'h' }]);
+    expect(await get(OutboxPauses).pause('order.paid')).toBe(true);
+    expect((await get(OutboxStore).lookAhead()).pausedTopics).toEqual(['order.paid']);
   });
 
   it('processes a message once, in the transaction of its consumer', async () => {

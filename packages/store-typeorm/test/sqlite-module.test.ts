@@ -8,6 +8,7 @@ import {
   OutboxWakeup,
   ProcessedMessages,
 } from '@postcommit/core';
+import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
 import {
   OutboxTypeormModule,
   type OutboxTypeormModuleOptions,
@@ -96,6 +97,13 @@ describe('OutboxTypeormModule on SQLite', () => {
     expect(await composed.get(JobLock).acquire('sweep', 60_000)).toBeDefined();
     expect(await composed.get(JobLock).acquire('sweep', 60_000)).toBeUndefined();
     expect(await dataSource.query('select name from messages_locks')).toEqual([{ name: 'sweep' }]);
+    const worker = { id: 'w1', host: 'h', pid: 1, version: '1', takeoverMs: 1_000 };
+    await composed.get(OutboxWorkers).register(worker, { rowsInFlight: 0, isListening: false, outages: [] });
+    expect(await dataSource.query('select id, host from messages_workers')).toEqual([
+      { id: 'w1', host: 'h' },
+    ]);
+    expect(await composed.get(OutboxPauses).pause('order.paid')).toBe(true);
+    expect((await composed.get(OutboxStore).lookAhead()).pausedTopics).toEqual(['order.paid']);
     await dataSource.destroy();
   });
 

@@ -1,4 +1,5 @@
-import { MemoryOutboxStore, MemoryOutboxWorkers } from '@postcommit/store-memory';
+import { MemoryOutboxStore } from '@postcommit/store-memory';
+import { MemoryOutboxWorkers } from '../../../store-memory/src/memory-outbox-workers.js';
 import { OutboxDispatcher } from '../../src/dispatch/outbox-dispatcher.js';
 import { EnqueuePipeline } from '../../src/enqueue/enqueue-pipeline.js';
 import { DispatchEvents } from '../../src/observe/dispatch-events.js';

@@ -1,4 +1,5 @@
-import type { MemoryOutboxStore, MemoryOutboxWorkers, MemoryTable } from '@postcommit/store-memory';
+import type { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
+import type { MemoryOutboxWorkers } from '../../../store-memory/src/memory-outbox-workers.js';
 import type { DispatchEvents } from '../../src/observe/dispatch-events.js';
 import type { OutboxPublisher } from '../../src/publish/outbox-publisher.js';
 import type { OutboxStore } from '../../src/store/outbox-store.js';

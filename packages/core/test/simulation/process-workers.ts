@@ -1,4 +1,5 @@
-import type { MemoryOutboxWorkers, MemoryTable } from '@postcommit/store-memory';
+import type { MemoryTable } from '@postcommit/store-memory';
+import type { MemoryOutboxWorkers } from '../../../store-memory/src/memory-outbox-workers.js';
 import {
   OutboxWorkers,
   tokenPrefix,

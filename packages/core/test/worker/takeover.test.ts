@@ -1,11 +1,7 @@
-import {
-  MemoryOutboxPauses,
-  MemoryOutboxStore,
-  MemoryOutboxWorkers,
-  MemoryTable,
-  seededRandom,
-} from '@postcommit/store-memory';
+import { MemoryOutboxStore, MemoryTable, seededRandom } from '@postcommit/store-memory';
 import { afterEach, describe, expect, test } from 'vitest';
+import { MemoryOutboxPauses } from '../../../store-memory/src/memory-outbox-pauses.js';
+import { MemoryOutboxWorkers } from '../../../store-memory/src/memory-outbox-workers.js';
 import type { WorkerReport, WorkerSighting } from '../../src/store/outbox-workers.js';
 import { OutboxWorker, type WorkerOptions } from '../../src/worker/outbox-worker.js';
 import {

@@ -7,9 +7,10 @@ import {
   type WorkerSighting,
 } from '@postcommit/core/internal';
 import type { SqlTableOptions, WorkerStatements } from '../dialect.js';
-import type { SqlExecutor, SqlRecord } from '../sql-statement.js';
-import { inPages } from '../store/in-pages.js';
+import type { SqlExecutor, SqlRecord, SqlWork } from '../sql-statement.js';
+import { inPages } from '../store/sql-outbox-store.js';
 import type { TableName } from '../table-name.js';
+import { checkedExecutor } from './checked-executor.js';
 import { namedTable } from './named-table.js';
 
 /**
@@ -17,51 +18,51 @@ import { namedTable } from './named-table.js';
  * heartbeat never waits for claims.
  */
 export class SqlOutboxWorkers extends OutboxWorkers {
-  readonly #executor: SqlExecutor<never>;
+  readonly #run: (work: SqlWork) => Promise<SqlRecord[]>;
   readonly #statements: WorkerStatements;
   readonly #table: TableName;
 
   constructor(executor: SqlExecutor<never>, options: SqlTableOptions = {}) {
     super();
     const { dialect, table } = namedTable('SqlOutboxWorkers', options);
-    this.#executor = executor;
     this.#statements = dialect.workers;
     this.#table = table;
+    this.#run = checkedExecutor(executor, dialect, table);
   }
 
   async register(worker: WorkerIdentity, report: WorkerReport): Promise<void> {
-    await this.#executor(this.#statements.register(this.#table, worker, report));
+    await this.#run(this.#statements.register(this.#table, worker, report));
   }
 
   async beat(id: string, report: WorkerReport): Promise<WorkerSighting[] | undefined> {
     let records: SqlRecord[] = [];
     for (const statement of this.#statements.beat(this.#table, id, report))
-      records = await this.#executor(statement);
+      records = await this.#run(statement);
     if (records.length === 0) return undefined;
     return records.filter((record) => record.id !== null).map(toSighting);
   }
 
   async declareLost(id: string, lastSeen: string): Promise<boolean> {
-    return (await this.#executor(this.#statements.declareLost(this.#table, id, lastSeen))).length > 0;
+    return (await this.#run(this.#statements.declareLost(this.#table, id, lastSeen))).length > 0;
   }
 
   async takeOver(id: string): Promise<number> {
     const { endClaims, forgetLost } = this.#statements;
     const total = await inPages(async (pageSize) => {
-      const [record] = await this.#executor(endClaims(this.#table, id, pageSize));
+      const [record] = await this.#run(endClaims(this.#table, id, pageSize));
       return Number(record?.ended ?? 0);
     });
     // Keeps the record while rows are left that were locked: the next call ends their claims.
-    await this.#executor(forgetLost(this.#table, id));
+    await this.#run(forgetLost(this.#table, id));
     return total;
   }
 
   async remove(id: string): Promise<void> {
-    await this.#executor(this.#statements.remove(this.#table, id));
+    await this.#run(this.#statements.remove(this.#table, id));
   }
 
   async list(): Promise<WorkerRecord[]> {
-    return (await this.#executor(this.#statements.list(this.#table))).map(toRecord);
+    return (await this.#run(this.#statements.list(this.#table))).map(toRecord);
   }
 }
 

@@ -1,7 +1,7 @@
 import { ProcessedMessages } from '@postcommit/core';
 import type { ProcessedStatements, SqlTableOptions } from '../dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
-import { deletedRows, inPages } from '../store/in-pages.js';
+import { deletedRows, inPages } from '../store/sql-outbox-store.js';
 import type { TableName } from '../table-name.js';
 import { namedTable } from './named-table.js';
 

@@ -2,8 +2,7 @@ import type { Comparison, Difference } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { SIDE_TABLES, statementsOf } from '../table-origin.js';
-import { list } from './columns.js';
-import { EXACT_COLLATIONS } from './definitions.js';
+import { EXACT_COLLATIONS, list } from './columns.js';
 import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
 import {
   CHECKS,

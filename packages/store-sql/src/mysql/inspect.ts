@@ -64,9 +64,10 @@ export function lookAhead(table: TableName): SqlStatement {
   const keyed = first('keyed_due_at', '_keyed_due');
   return {
     text: `
-      select least(coalesce(unkeyed, keyed), coalesce(keyed, unkeyed)) as in_ms, p.topic
+      select least(coalesce(unkeyed, keyed), coalesce(keyed, unkeyed)) as in_ms, null as topic
       from (select ${msUntil(unkeyed)} as unkeyed, ${msUntil(keyed)} as keyed) waits
-      left join ${table.quoted('_paused')} p on true`,
+      union all
+      select null, topic from ${table.quoted('_paused')}`,
     values: [],
   };
 }

@@ -1,8 +1,7 @@
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { MARK, SIDE_TABLES } from '../table-origin.js';
-import { NOW, PENDING } from './columns.js';
-import { EXACT, TABLE_OPTIONS, TIME } from './definitions.js';
+import { EXACT, NOW, PENDING, TABLE_OPTIONS, TIME } from './columns.js';
 import { createSideTable } from './side-tables.js';
 
 /** Increment when the table below changes; `docs/operations/schema.md` lists the changes of each version. */

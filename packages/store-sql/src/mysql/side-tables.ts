@@ -1,7 +1,6 @@
 import type { TableName } from '../table-name.js';
 import type { SideTable } from '../table-origin.js';
-import { NOW } from './columns.js';
-import { EXACT, TABLE_OPTIONS, TIME } from './definitions.js';
+import { EXACT, NOW, TABLE_OPTIONS, TIME } from './columns.js';
 
 const CREATE: Readonly<Record<SideTable, (table: TableName) => string>> = {
   _locks: (table) => `create table if not exists ${table.quoted('_locks')} (

@@ -64,25 +64,19 @@ export const workers: WorkerStatements = {
     },
   endClaims: (table, id, pageSize) =>
     function* () {
-      const found = yield* findHeld(table, id, pageSize);
+      const [lost] = yield findLost(table, id);
+      if (!lost) return [{ ended: 0 }];
+      const held = heldBy(id, lost.takeover_ms);
+      const found = yield* findRows(table, held, pageSize);
       if (found.length === 0) return [{ ended: 0 }];
-      const [worker] = yield findLost(table, id);
-      const { isHeld, values } = heldBy(id, worker);
-      const locked = yield {
-        text: `
-          select seq + 0e0 as seq
-          from ${byPrimaryKey(table)}
-          where seq in (${list(found)}) and ${PENDING} and ${isHeld}
-          for update skip locked`,
-        values: [...seqsOf(found), ...values],
-      };
-      if (locked.length > 0) yield endPage(table, locked, worker);
+      const locked = yield lockRows(table, held, found);
+      if (locked.length > 0) yield endPage(table, locked, lost.takeover_ms);
       return [{ ended: locked.length }];
     },
   forgetLost: (table, id) =>
     function* () {
-      if ((yield findLost(table, id)).length === 0) return [];
-      if ((yield* findHeld(table, id, 1)).length > 0) return [];
+      const [lost] = yield findLost(table, id);
+      if (!lost || (yield* findRows(table, heldBy(id, lost.takeover_ms), 1)).length > 0) return [];
       return yield { text: `delete from ${table.quoted('_workers')} where id = ?`, values: [id] };
     },
   remove: (table, id) => ({ text: `delete from ${table.quoted('_workers')} where id = ?`, values: [id] }),
@@ -112,47 +106,54 @@ function findLost(table: TableName, id: string): SqlStatement {
   };
 }
 
-/**
- * Finds rows with claims that are to end, without locks: rows are locked by primary key only. The token has no index, so
- * this reads all pending rows.
- */
-function* findHeld(table: TableName, id: string, limit: number): SqlSteps {
+/** Each time a row is retaken, it waits twice as long, so that a host that flaps does not condemn it in minutes. */
+const WAIT = `least(${MAX_WAIT_MS}, (pow(2, least(retakes, 31)) - 1) * ?)`;
+
+/** The condition on rows with claims that are to end. */
+function heldBy(id: string, takeoverMs: unknown): SqlStatement {
+  const prefix = tokenPrefix(id);
+  return {
+    text: `left(claim_token, char_length(?)) = ? and claimed_until > ${nowPlusMs(WAIT)}`,
+    values: [prefix, prefix, takeoverMs],
+  };
+}
+
+/** Takes no locks: rows are locked by primary key only. The token has no index, so this reads all pending rows. */
+function* findRows(table: TableName, held: SqlStatement, limit: number): SqlSteps {
   const found: SqlRecord[] = [];
-  const [worker] = yield findLost(table, id);
-  if (!worker) return found;
-  const { isHeld, values } = heldBy(id, worker);
   for (const [index, column] of KINDS) {
     if (found.length === limit) break;
     const rows = yield {
       text: `
         select seq + 0e0 as seq
         from ${byIndex(table, index)}
-        where ${column} is not null and ${isHeld}
+        where ${column} is not null and ${held.text}
         order by ${inOrder(table, column, 'seq')}
         limit ?`,
-      values: [...values, limit - found.length],
+      values: [...held.values, limit - found.length],
     };
     found.push(...rows);
   }
   return found;
 }
 
-function heldBy(id: string, worker: SqlRecord | undefined): { isHeld: string; values: unknown[] } {
-  const prefix = tokenPrefix(id);
+/** Skips rows that are locked, and those that changed since they were found. */
+function lockRows(table: TableName, held: SqlStatement, rows: readonly SqlRecord[]): SqlStatement {
   return {
-    isHeld: `left(claim_token, char_length(?)) = ? and claimed_until > ${nowPlusMs(WAIT)}`,
-    values: [prefix, prefix, worker?.takeover_ms],
+    text: `
+      select seq + 0e0 as seq
+      from ${byPrimaryKey(table)}
+      where seq in (${list(rows)}) and ${PENDING} and ${held.text}
+      for update skip locked`,
+    values: [...seqsOf(rows), ...held.values],
   };
 }
 
-/** Each time a row is retaken, it waits twice as long, so that a host that flaps does not condemn it in minutes. */
-const WAIT = `least(${MAX_WAIT_MS}, (pow(2, least(retakes, 31)) - 1) * ?)`;
-
-function endPage(table: TableName, rows: readonly SqlRecord[], worker: SqlRecord | undefined): SqlStatement {
+function endPage(table: TableName, rows: readonly SqlRecord[], takeoverMs: unknown): SqlStatement {
   return {
     text: `
       update ${byPrimaryKey(table)} set claimed_until = least(claimed_until, ${nowPlusMs(WAIT)})
       where seq in (${list(rows)})`,
-    values: [worker?.takeover_ms, ...seqsOf(rows)],
+    values: [takeoverMs, ...seqsOf(rows)],
   };
 }

@@ -61,9 +61,9 @@ export function lookAhead(table: TableName): SqlStatement {
   );
   return {
     text: `
-      select ${exactMs(`least(${first.join(', ')}) - ${NOW}`)} as in_ms, p.topic
-      from (select) one
-      left join ${table.quoted('_paused')} p on true`,
+      select ${exactMs(`least(${first.join(', ')}) - ${NOW}`)} as in_ms, null as topic
+      union all
+      select null, topic from ${table.quoted('_paused')}`,
     values: [],
   };
 }

@@ -64,9 +64,9 @@ export function lookAhead(table: TableName): SqlStatement {
   );
   return {
     text: `
-      select next.in_ms, p.topic
-      from (select min(available_at) - ${NOW} as in_ms from (${first.join(' union all ')})) next
-      left join ${table.quoted('_paused')} p on true`,
+      select min(available_at) - ${NOW} as in_ms, null as topic from (${first.join(' union all ')})
+      union all
+      select null, topic from ${table.quoted('_paused')}`,
     values: [],
   };
 }

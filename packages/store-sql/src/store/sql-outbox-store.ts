@@ -35,7 +35,6 @@ import { inPublishOrder, toDeadCount, toOutboxRow } from '../row-mapping.js';
 import type { SqlExecutor, SqlRecord } from '../sql-statement.js';
 import { TableName } from '../table-name.js';
 import { EnqueueHints } from './enqueue-hints.js';
-import { deletedRows, inPages } from './in-pages.js';
 import { insertError } from './insert-errors.js';
 import { ALL_OPTION_NAMES, type SqlOutboxStoreOptions } from './store-options.js';
 
@@ -141,9 +140,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
 
   override async lookAhead(): Promise<LookAhead> {
     const records = await this.#runner.run((dialect, table) => dialect.lookAhead(table));
-    const inMs = records[0]?.in_ms;
-    const pausedTopics = records.flatMap(({ topic }) => (topic == null ? [] : String(topic))).sort();
-    return { ...(inMs != null && { nextDueInMs: Math.ceil(Number(inMs)) }), pausedTopics };
+    const next = records.find(({ in_ms }) => in_ms !== null);
+    const pausedTopics = records.flatMap(({ topic }) => (topic === null ? [] : String(topic))).sort();
+    return { ...(next && { nextDueInMs: Math.ceil(Number(next.in_ms)) }), pausedTopics };
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
@@ -237,4 +236,20 @@ function idsOf(records: readonly SqlRecord[]): string[] {
 function endedOutcomes(outcomes: readonly Outcome[], settled: readonly string[]): Outcome[] {
   const known = new Set(settled);
   return outcomes.filter(({ id, kind }) => !known.has(id) && (kind === 'dispatched' || kind === 'dead'));
+}
+
+/** Rows changed per statement, to keep locks and transactions short. */
+const PAGE_SIZE = 1_000;
+
+/** Changes page after page until one is not full; returns the total number of rows. */
+export async function inPages(changePage: (pageSize: number) => Promise<number>): Promise<number> {
+  let total = 0;
+  for (let changed = PAGE_SIZE; changed === PAGE_SIZE; total += changed)
+    changed = await changePage(PAGE_SIZE);
+  return total;
+}
+
+/** The number of rows that a page of a purge deleted. */
+export function deletedRows([record]: readonly SqlRecord[]): number {
+  return Number(record?.deleted ?? 0);
 }

@@ -87,8 +87,8 @@ export const workers: BehaviourGroup = {
       await registered(outbox, 'w3', 7_000);
       const others = [...((await store.beat('w1', IDLE)) ?? [])].sort((a, b) => (a.id < b.id ? -1 : 1));
       expect(others).toMatchObject([
-        { id: 'w2', takeoverMs: 5_000, isLost: false },
-        { id: 'w3', takeoverMs: 7_000, isLost: false },
+        { id: 'w2', host: 'host of w2', pid: 4_000_000, takeoverMs: 5_000, isLost: false },
+        { id: 'w3', host: 'host of w3', pid: 4_000_000, takeoverMs: 7_000, isLost: false },
       ]);
       expect(others[0]?.ageMs).toBeGreaterThanOrEqual(60_000);
       expect(others[1]?.ageMs).toBeGreaterThanOrEqual(0);
