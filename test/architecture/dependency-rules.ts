@@ -17,6 +17,7 @@ const builtinsOfCore = new Set([
   'node:async_hooks',
   'node:crypto',
   'node:events',
+  'node:os',
   'node:timers',
   'node:timers/promises',
   'node:util',
@@ -77,9 +78,14 @@ function problemOfImport(
   return declared.has(name) ? undefined : `${name} is not declared in package.json`;
 }
 
+/** A package may read its own version. */
+const MANIFEST = 'package.json';
+
 function problemOfRelativeImport(specifier: string, file: SourceFile): string | undefined {
   const target = posix.join(posix.dirname(file.path), specifier);
-  return target.startsWith('src/') ? undefined : `${specifier} leaves the package's src`;
+  return target.startsWith('src/') || target === MANIFEST
+    ? undefined
+    : `${specifier} leaves the package's src`;
 }
 
 function problemOfBuiltin(specifier: string, folder: string): string | undefined {
@@ -101,7 +107,7 @@ export function forbiddenRoomImports(pkg: WorkspacePackage, rooms: Rooms): strin
     if (from === undefined) return [];
     const allowed = [from, ...(rooms[from] ?? [])];
     return relativeTargets(file)
-      .filter((target) => !allowed.includes(roomOf(target, rooms) ?? ''))
+      .filter((target) => target !== MANIFEST && !allowed.includes(roomOf(target, rooms) ?? ''))
       .map((target) => `${pkg.folder}/${file.path} imports ${target}`);
   });
 }

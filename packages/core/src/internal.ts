@@ -25,8 +25,7 @@ export { topicMatcher } from './message/topic-pattern.js';
 export type { ClaimOptions } from './store/claim-options.js';
 export type { LookAhead } from './store/look-ahead.js';
 export { OutboxDriver } from './store/outbox-driver.js';
-export { assertOlderThan } from './store/outbox-store.js';
-export { assertLimit } from './store/row-operations.js';
+export { assertLimit, assertOlderThan } from './store/outbox-store.js';
 export { assertFilter, assertPurgeFilter, assertRequeueOptions } from './store/row-operations.js';
 
 // Capabilities of a store

@@ -18,7 +18,7 @@ export interface Claim {
   /** Whether it returned as many rows as it asked for. */
   readonly isFull: boolean;
   /** Rows that a rate limit does not allow now. They are released. */
-  readonly overLimit: ReadonlySet<OutboxRow>;
+  readonly overLimit: ReadonlySet<OutboxRow> | undefined;
 }
 
 /** Of a dispatcher that is not registered: only its claims count. */

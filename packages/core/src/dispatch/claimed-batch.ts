@@ -1,11 +1,11 @@
 import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import { BatchPublishing, type BatchPublishingOptions } from './batch-publishing.js';
-import { type Claim, ClaimLease, type Standing } from './claim-lease.js';
-import { EarlySettles } from './early-settles.js';
+import { type Claim, ClaimLease } from './claim-lease.js';
 import { type PublishBounds, PublishTimeouts } from './publish-bounded.js';
 import { isEnded, RowInFlight } from './rows-in-flight.js';
 import {
+  EarlySettles,
   emitOutcomes,
   type SettleTarget,
   settleBatch,
@@ -29,27 +29,23 @@ export class ClaimedBatch {
   readonly isSuspect: boolean;
   /** Whether rows have keys. No other row with those keys can be claimed while the batch is in flight. */
   readonly hasKeys: boolean;
-  /** Whether no more rows could have been claimed with it. */
-  readonly isFull: boolean;
-  /** Of the worker, when it claimed the batch. */
-  readonly standing: Standing;
+  readonly claim: Claim;
   readonly #inFlight: readonly RowInFlight[];
   readonly #target: SettleTarget;
   readonly #lease: ClaimLease;
   readonly #settledEarly: EarlySettles;
   readonly #timeouts: PublishTimeouts;
   readonly #publishing: BatchPublishing;
-  #hasRun = false;
-  #retrySettleForMs = 0;
+  /** Undefined until the batch is run. */
+  #retrySettleForMs: number | undefined;
 
   constructor(context: BatchContext, claim: Claim, rows: readonly OutboxRow[]) {
     const { store, clock, slots, publishTimeoutMs } = context;
-    this.standing = claim.standing;
-    this.isFull = claim.isFull;
+    this.claim = claim;
     this.rows = rows;
     this.isSuspect = rows.some(({ retakes }) => retakes > 0);
     this.hasKeys = rows.some(({ key }) => key !== undefined);
-    this.#inFlight = rows.map((row) => new RowInFlight(row, claim.overLimit.has(row)));
+    this.#inFlight = rows.map((row) => new RowInFlight(row, claim.overLimit?.has(row)));
     this.#target = { ...context, token: claim.token };
     this.#lease = new ClaimLease(store, claim, this.#inFlight, clock);
     this.#timeouts = new PublishTimeouts(clock, publishTimeoutMs);
@@ -64,7 +60,6 @@ export class ClaimedBatch {
    * claim expires, so that published rows are not published again.
    */
   async run({ retrySettleForMs = Number.POSITIVE_INFINITY } = {}): Promise<DispatchSummary> {
-    this.#hasRun = true;
     this.#retrySettleForMs = retrySettleForMs;
     let summary: DispatchSummary;
     try {
@@ -125,7 +120,7 @@ export class ClaimedBatch {
 
   /** Releases every row of a batch that was never run; otherwise does nothing. */
   async close(): Promise<void> {
-    if (this.#hasRun) return;
+    if (this.#retrySettleForMs !== undefined) return;
     await this.releaseUnstarted();
     this.#lease.end();
   }
@@ -139,7 +134,7 @@ export class ClaimedBatch {
     const { clock } = this.#target;
     const startedAtMs = clock.monotonicMs();
     const retryForMs = (): number =>
-      Math.min(this.#lease.remainingMs, this.#retrySettleForMs - (clock.monotonicMs() - startedAtMs));
+      Math.min(this.#lease.remainingMs, (this.#retrySettleForMs ?? 0) - (clock.monotonicMs() - startedAtMs));
     try {
       const settled = await settleBatch(this.#target, ended, retryForMs);
       for (const flight of ended) flight.phase = 'settled';

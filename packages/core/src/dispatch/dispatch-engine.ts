@@ -5,7 +5,7 @@ import type { OptionNames } from '../message/known-options.js';
 import type { Random } from '../message/retry-policy.js';
 import { DispatchEvents } from '../observe/dispatch-events.js';
 import { intercept, type OutboxInterceptor, publishLayers } from '../observe/interceptors.js';
-import { Availability } from '../publish/availability.js';
+import { Availability, PausedTopics } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
 import { BoundedWaits, type Clock, systemClock } from '../runtime/timing.js';
 import type { ClaimOptions } from '../store/claim-options.js';
@@ -15,7 +15,6 @@ import { type Standing, UNREGISTERED } from './claim-lease.js';
 import { type BatchContext, ClaimedBatch } from './claimed-batch.js';
 import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
-import { PausedTopics } from './paused-topics.js';
 import { PublishSlots } from './publish-bounded.js';
 import { type ClaimPlan, RateLimits } from './rate-limits.js';
 import { Verdicts } from './verdicts.js';
@@ -58,7 +57,7 @@ export class DispatchEngine {
   /** The calls to the store that we wait for. */
   readonly calls: BoundedWaits;
   readonly #pauses: PausedTopics;
-  readonly #limits: RateLimits;
+  readonly #limits: RateLimits | undefined;
   readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
@@ -75,7 +74,8 @@ export class DispatchEngine {
     const target = toPublisher(publisher);
     const emitter = events ?? new DispatchEvents();
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
-    this.#limits = new RateLimits(this.config.rateLimit ?? {}, clock);
+    const { rateLimit } = this.config;
+    this.#limits = rateLimit && new RateLimits(rateLimit, clock);
     this.#pauses = new PausedTopics(() => this.lookAhead(), clock);
     this.#context = {
       ...this.config,
@@ -101,7 +101,7 @@ export class DispatchEngine {
     const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
-    const plan = this.#limits.plan(limit);
+    const plan = this.#limits?.plan(limit) ?? { limit, exceptTopics: [] };
     const fetching = store.fetchPending(plan.limit, this.#claimOptions(plan, grant));
     try {
       const rows = await calls.within(store.claimTimeoutMs, 'claim', fetching);
@@ -115,7 +115,7 @@ export class DispatchEngine {
         sentAtMs,
         standing: grant?.standing ?? UNREGISTERED,
         isFull: rows.length >= plan.limit,
-        overLimit: this.#limits.take(rows),
+        overLimit: this.#limits?.take(rows),
       };
       return new ClaimedBatch({ ...this.#context, layers }, claim, rows);
     } catch (error) {
@@ -126,7 +126,7 @@ export class DispatchEngine {
 
   /** How long to wait at most before the next claim, for rows of limited topics. */
   get limitedWaitMs(): number {
-    return this.#limits.waitMs;
+    return this.#limits?.waitMs ?? Number.POSITIVE_INFINITY;
   }
 
   #claimOptions(plan: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {

@@ -2,8 +2,7 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import { assertKnownOptions } from '../message/known-options.js';
 import { nameToken } from '../modules/token.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
-import type { OutboxStore } from '../store/outbox-store.js';
-import { assertLimit } from '../store/row-operations.js';
+import { assertLimit, type OutboxStore } from '../store/outbox-store.js';
 import { DISPATCHER_NAMES, DispatchEngine, type DispatcherOptions } from './dispatch-engine.js';
 
 /** How long a failed settle is retried. Long enough for a database to restart; a call must end sometime. */

@@ -4,7 +4,7 @@ import type { DeadReason } from '../message/dead-reason.js';
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions } from '../message/known-options.js';
-import { assertTimerDelay } from '../message/option-checks.js';
+import { assertTimerDelay, assertWholeNumber } from '../message/option-checks.js';
 import type { OutboxEntry, OutboxRow } from '../message/outbox-row.js';
 import type { Outcome } from '../message/outcome.js';
 import { boundedDelayMs } from '../message/retry-policy.js';
@@ -224,8 +224,8 @@ const CUT_NAMES = { ageMs: true, keepLatest: true } as const;
 
 /** For stores: throws `INVALID_ARGUMENT` for an invalid argument of `purgeDispatched` or `purgeDead`. */
 export function assertOlderThan(olderThan: PurgeCut): void {
-  assertKnownOptions<object>('olderThan', olderThan, CUT_NAMES, 'INVALID_ARGUMENT');
   if (isPurgeCut(olderThan)) return;
+  assertKnownOptions<object>('olderThan', olderThan, CUT_NAMES, 'INVALID_ARGUMENT');
   throw new OutboxError(
     'INVALID_ARGUMENT',
     'olderThan must be a valid Date, { ageMs } of 0 or more, or { keepLatest }, a whole number from 0',
@@ -234,7 +234,14 @@ export function assertOlderThan(olderThan: PurgeCut): void {
 
 function isPurgeCut(cut: PurgeCut): boolean {
   if (cut instanceof Date) return !Number.isNaN(cut.getTime());
-  if (typeof cut !== 'object' || cut === null) return false;
+  if (typeof cut !== 'object' || cut === null || Object.keys(cut).length !== 1) return false;
   if ('keepLatest' in cut) return Number.isSafeInteger(cut.keepLatest) && cut.keepLatest >= 0;
   return cut.ageMs >= 0 && Number.isFinite(cut.ageMs);
+}
+
+/** For stores: throws `INVALID_ARGUMENT` for an invalid limit. */
+export function assertLimit(limit: number): void {
+  // Runs for every claim, so the check with the error text runs only if it fails.
+  if (!(Number.isInteger(limit) && limit >= 1))
+    assertWholeNumber('limit', limit, { code: 'INVALID_ARGUMENT' });
 }

@@ -40,7 +40,7 @@ export abstract class RowOperations {
    * Override it if the store can count; otherwise, only the 1,000 rows that died last are counted.
    */
   async countDead(limit: number): Promise<DeadCount[]> {
-    assertLimit(limit);
+    assertWholeNumber('limit', limit, { code: 'INVALID_ARGUMENT' });
     return countDead(await this.peek({ state: 'dead' }, 1_000), limit);
   }
 
@@ -88,13 +88,6 @@ export abstract class RowOperations {
 
   /** Deletes dead rows in the same way. The retention module calls it only if an age for dead rows is configured. */
   abstract purgeDead(olderThan: PurgeCut, filter?: Pick<RowFilter, 'topic'>): Promise<number>;
-}
-
-/** For stores: throws `INVALID_ARGUMENT` for an invalid limit. */
-export function assertLimit(limit: number): void {
-  // Runs for every claim, so the check with the error text runs only if it fails.
-  if (!(Number.isInteger(limit) && limit >= 1))
-    assertWholeNumber('limit', limit, { code: 'INVALID_ARGUMENT' });
 }
 
 const FILTER_NAMES: OptionNames<RowFilter> = {

@@ -1,15 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type ClaimGrant, noAnswer } from '../dispatch/dispatch-engine.js';
 import type { Random } from '../message/retry-policy.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 import { BoundedWaits, type Clock } from '../runtime/timing.js';
-import type { OutboxWorkers, WorkerReport, WorkerSighting } from '../store/outbox-workers.js';
-import { Incarnation } from './incarnation.js';
+import { type OutboxWorkers, tokenPrefix, type WorkerReport } from '../store/outbox-workers.js';
+import { Takeovers } from './takeovers.js';
 import { VERSION } from './version.js';
-import { HEARTBEAT_MS, WorkerWatch } from './worker-watch.js';
+import { HEARTBEAT_MS } from './worker-watch.js';
 
-/** Ending the claims of a lost worker writes a batch or two of rows. */
-const TAKEOVER_LIMIT_MS = 30_000;
 /** So many workers all react to a hint that they all receive. */
 const SMALL_CROWD = 8;
 /** Of a larger crowd so many, on average. Without any, the row waits for the next poll of the crowd. */
@@ -35,8 +34,7 @@ export interface MembershipOptions {
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #calls: BoundedWaits;
-  readonly #watch = new WorkerWatch();
-  readonly #takingOver = new Set<string>();
+  readonly #takeovers: Takeovers;
   #current: Incarnation | undefined;
   /** At most one registration or heartbeat is under way. */
   #asking: Promise<void> | undefined;
@@ -49,6 +47,7 @@ export class Membership {
   constructor(options: MembershipOptions) {
     this.#options = options;
     this.#calls = new BoundedWaits(options.clock, noAnswer);
+    this.#takeovers = new Takeovers({ ...options, calls: this.#calls });
   }
 
   /** The right to claim. Rejects if the store does not confirm it. */
@@ -119,9 +118,10 @@ export class Membership {
       }
       incarnation.acknowledged(sentAtMs);
       this.#watchDeadline(incarnation);
-      this.#onSightings(others, sentAtMs);
+      this.#crowd = 1 + others.filter(({ isLost }) => !isLost).length;
+      this.#takeovers.saw(others, sentAtMs, clock.monotonicMs());
     } catch (error) {
-      this.#watch.forget();
+      this.#takeovers.watch.forget();
       if (!this.#isOver) events.emit('trouble', { error, retryInMs: HEARTBEAT_MS });
       throw error;
     }
@@ -130,7 +130,7 @@ export class Membership {
   #scheduleBeat(): void {
     const { clock } = this.#options;
     this.#cancelBeat();
-    const overdueInMs = Math.ceil(this.#watch.overdueAtMs - clock.monotonicMs());
+    const overdueInMs = Math.ceil(this.#takeovers.watch.overdueAtMs - clock.monotonicMs());
     const delayMs = Math.min(HEARTBEAT_MS, Math.max(overdueInMs, 1));
     this.#cancelBeat = clock.schedule(delayMs, () => {
       // Without a registration there is nothing to keep alive: the next claim registers.
@@ -158,34 +158,58 @@ export class Membership {
   #lose(incarnation: Incarnation, why: string): void {
     this.#options.onLost(incarnation, new Error(`the claims of this worker were lost: ${why}`));
   }
+}
 
-  #onSightings(others: readonly WorkerSighting[], sentAtMs: number): void {
-    this.#crowd = 1 + others.filter(({ isLost }) => !isLost).length;
-    const overdue = this.#watch.read(others, sentAtMs, this.#options.clock.monotonicMs());
-    for (const other of overdue) void this.#takeOver(other);
-    // Whoever declared it lost may have died before it could end its claims.
-    for (const other of others) if (other.isLost) void this.#takeOver(other);
+/** A wall clock that ran ahead of the monotonic one by more: the host was suspended. */
+const SUSPENDED_MS = 5_000;
+
+/**
+ * One registration of a worker. The right to publish under its claims lasts for `takeoverMs` from the last heartbeat
+ * that was answered, counted from before it was sent: at its end, others may take the claims over.
+ */
+export class Incarnation {
+  /** Without letters that a collation could confuse. */
+  readonly id = randomBytes(10).toString('hex');
+  readonly takeoverMs: number;
+  readonly #clock: Clock;
+  readonly #tokenPrefix = tokenPrefix(this.id);
+  #counter = 0;
+  #deadlineMs = Number.NEGATIVE_INFINITY;
+  /** By how much the wall clock was ahead at the last heartbeat. */
+  #aheadMs = 0;
+  #isLost = false;
+
+  constructor(takeoverMs: number, clock: Clock) {
+    this.takeoverMs = takeoverMs;
+    this.#clock = clock;
   }
 
-  /** Never rejects: if it fails, the next heartbeat tries again. */
-  async #takeOver(other: WorkerSighting): Promise<void> {
-    const { workers, events, onTakenOver } = this.#options;
-    const { id, host, pid } = other;
-    if (this.#takingOver.has(id)) return;
-    this.#takingOver.add(id);
-    try {
-      if (!other.isLost && !(await this.#within(workers.declareLost(id, other.lastSeen)))) return;
-      const rows = await this.#within(workers.takeOver(id));
-      events.emit('workerLost', { workerId: id, host, pid, rows });
-      if (rows > 0) onTakenOver();
-    } catch (error) {
-      if (!this.#isOver) events.emit('trouble', { error, retryInMs: HEARTBEAT_MS });
-    } finally {
-      this.#takingOver.delete(id);
-    }
+  nextToken(): string {
+    this.#counter += 1;
+    return this.#tokenPrefix + this.#counter.toString(36);
   }
 
-  #within<T>(call: Promise<T>): Promise<T> {
-    return this.#calls.within(TAKEOVER_LIMIT_MS, 'take over a lost worker', call);
+  /** A heartbeat, or the registration, was answered. */
+  acknowledged(sentAtMs: number): void {
+    this.#deadlineMs = Math.max(this.#deadlineMs, sentAtMs + this.takeoverMs);
+    this.#aheadMs = this.#wallAheadMs;
+  }
+
+  lose(): void {
+    this.#isLost = true;
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** How long publishes may be started and go on. */
+  get remainingMs(): number {
+    if (this.#isLost || this.#wallAheadMs - this.#aheadMs > SUSPENDED_MS) return 0;
+    return Math.max(0, this.#deadlineMs - this.#clock.monotonicMs());
+  }
+
+  get #wallAheadMs(): number {
+    return this.#clock.now() - this.#clock.monotonicMs();
   }
 }

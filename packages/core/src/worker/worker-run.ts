@@ -157,7 +157,7 @@ export class WorkerRun {
         break;
       case 'standingLost':
         for (const batch of this.#batches.keys())
-          if (batch.standing === event.standing) batch.lose(event.reason);
+          if (batch.claim.standing === event.standing) batch.lose(event.reason);
         break;
       case 'batchEnded':
         this.#onBatchEnded(event.batch, event.summary);
@@ -332,5 +332,5 @@ export class WorkerRun {
 /** A claim may leave due rows behind: a suspect row comes alone, and keyed rows get only a share of the batch. */
 function resultOf(batch: ClaimedBatch | undefined): PollResult {
   if (!batch) return 'nothing';
-  return batch.isFull || batch.isSuspect || batch.hasKeys ? 'more' : 'all';
+  return batch.claim.isFull || batch.isSuspect || batch.hasKeys ? 'more' : 'all';
 }

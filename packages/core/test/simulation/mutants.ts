@@ -2,10 +2,10 @@ import { MemoryTable, MemoryTransaction } from '@postcommit/store-memory';
 import { vi } from 'vitest';
 import { ClaimLease } from '../../src/dispatch/claim-lease.js';
 import { ClaimedBatch } from '../../src/dispatch/claimed-batch.js';
-import { EarlySettles } from '../../src/dispatch/early-settles.js';
 import { BatchQueue } from '../../src/dispatch/rows-in-flight.js';
+import { EarlySettles } from '../../src/dispatch/settle-batch.js';
 import { Breaker } from '../../src/publish/breaker.js';
-import { Incarnation } from '../../src/worker/incarnation.js';
+import { Incarnation } from '../../src/worker/membership.js';
 import { WorkerWatch } from '../../src/worker/worker-watch.js';
 import type { Mutant } from './mutant.js';
 

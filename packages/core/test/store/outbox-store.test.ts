@@ -1,7 +1,6 @@
 import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test, vi } from 'vitest';
-import { assertOlderThan } from '../../src/store/outbox-store.js';
-import { assertLimit } from '../../src/store/row-operations.js';
+import { assertLimit, assertOlderThan } from '../../src/store/outbox-store.js';
 import { openOutbox, refusal } from '../outbox-fixture.js';
 
 const entry = { id: 'a', topic: 'order.paid', payload: {} };
