@@ -70,7 +70,7 @@ const rooms: Readonly<Record<string, Rooms>> = {
     'run-work.ts': ['sql-statement.ts'],
     // What dialects and the rooms above them both read: rows, errors, tables.
     'row-mapping.ts': ['sql-statement.ts', 'dialect.ts'],
-    'driver-errors.ts': ['table-name.ts', 'dialect.ts'],
+    'driver-errors.ts': ['table-name.ts', 'table-origin.ts', 'dialect.ts'],
     'table-origin.ts': ['dialect.ts'],
     'at-most.ts': [],
     claim: [...SEAM, 'row-mapping.ts', 'driver-errors.ts'],
@@ -78,7 +78,7 @@ const rooms: Readonly<Record<string, Rooms>> = {
     sqlite: [...DIALECT],
     postgres: [...DIALECT, 'at-most.ts'],
     store: [...SEAM, 'row-mapping.ts', 'driver-errors.ts', 'at-most.ts', 'claim', 'postgres'],
-    capabilities: [...SEAM, 'table-origin.ts', 'claim', 'store', 'postgres'],
+    capabilities: [...SEAM, 'driver-errors.ts', 'table-origin.ts', 'claim', 'store', 'postgres'],
   },
 };
 

@@ -35,10 +35,8 @@ import {
   PostgresWakeup,
   SqlDiagnostics,
   SqlJobLock,
-  SqlOutboxPauses,
   SqlOutboxSchema,
   SqlOutboxStore,
-  SqlOutboxWorkers,
   SqlProcessedMessages,
 } from '@postcommit/store-sql';
 import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
@@ -48,6 +46,8 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../packages/cli/src/load-config.js';
+import { SqlOutboxPauses } from '../../packages/store-sql/src/capabilities/sql-outbox-pauses.js';
+import { SqlOutboxWorkers } from '../../packages/store-sql/src/capabilities/sql-outbox-workers.js';
 
 /** As JavaScript sees it: anything goes. */
 const odd = (options: object): never => options as never;
