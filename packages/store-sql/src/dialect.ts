@@ -144,7 +144,7 @@ export interface SqlDialect {
   /** One record with `pending` and `due`, counted up to `atMost` if given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
   /**
-   * Records with either `in_ms`, the time until the first row falls due that is not due yet, or `topic`, a paused topic.
+   * Records with either `in_ms`, the time until the next row falls due, or `topic`, a paused one.
    */
   lookAhead(table: TableName): SqlStatement;
   /** Reads at most `limit` matching rows of each state, in index order. */
