@@ -11,7 +11,15 @@ const LONGEST_MS = 60_000;
 const SERVER_SHARE = 0.8;
 
 /** What a limit is counted for: a claim may be slow while settles are quick. */
-export type BoundedWork = 'claim' | 'keyed claim' | 'release' | 'settle' | 'extend' | 'inspect' | 'wake-up';
+export type BoundedWork =
+  | 'claim'
+  | 'keyed claim'
+  | 'release'
+  | 'settle'
+  | 'extend'
+  | 'inspect'
+  | 'wake-up'
+  | 'heartbeat';
 
 /** The work, when the limit that the server gets is known. */
 export type BoundedWorkOf = (serverMs: number) => SqlWork;

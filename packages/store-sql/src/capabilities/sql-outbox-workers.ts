@@ -1,4 +1,5 @@
 import {
+  backgroundClock,
   OutboxWorkers,
   type WorkerIdentity,
   type WorkerOutage,
@@ -6,6 +7,7 @@ import {
   type WorkerReport,
   type WorkerSighting,
 } from '@postcommit/core/internal';
+import { BoundedStatements } from '../bounded-statements.js';
 import type { SqlTableOptions, WorkerStatements } from '../dialect.js';
 import type { SqlExecutor, SqlRecord } from '../sql-statement.js';
 import { inPages } from '../store/in-pages.js';
@@ -14,10 +16,11 @@ import { namedTable } from './named-table.js';
 
 /**
  * Stores one row per worker, timed by the database's clock. No call but `takeOver` touches the outbox table, so a
- * heartbeat never waits for claims.
+ * heartbeat never waits for claims. All but `list` have a limit, since a worker depends on them.
  */
 export class SqlOutboxWorkers extends OutboxWorkers {
   readonly #executor: SqlExecutor<never>;
+  readonly #bounded: SqlExecutor<never>;
   readonly #statements: WorkerStatements;
   readonly #table: TableName;
 
@@ -25,39 +28,41 @@ export class SqlOutboxWorkers extends OutboxWorkers {
     super();
     const { dialect, table } = namedTable('SqlOutboxWorkers', options);
     this.#executor = executor;
+    const statements = new BoundedStatements({ executor, dialect, clock: backgroundClock });
+    this.#bounded = (work) => statements.run('heartbeat', () => work);
     this.#statements = dialect.workers;
     this.#table = table;
   }
 
   async register(worker: WorkerIdentity, report: WorkerReport): Promise<void> {
-    await this.#executor(this.#statements.register(this.#table, worker, report));
+    await this.#bounded(this.#statements.register(this.#table, worker, report));
   }
 
   async beat(id: string, report: WorkerReport): Promise<WorkerSighting[] | undefined> {
     let records: SqlRecord[] = [];
     for (const statement of this.#statements.beat(this.#table, id, report))
-      records = await this.#executor(statement);
+      records = await this.#bounded(statement);
     if (records.length === 0) return undefined;
     return records.filter((record) => record.id !== null).map(toSighting);
   }
 
   async declareLost(id: string, lastSeen: string): Promise<boolean> {
-    return (await this.#executor(this.#statements.declareLost(this.#table, id, lastSeen))).length > 0;
+    return (await this.#bounded(this.#statements.declareLost(this.#table, id, lastSeen))).length > 0;
   }
 
   async takeOver(id: string): Promise<number> {
     const { endClaims, forgetLost } = this.#statements;
     const total = await inPages(async (pageSize) => {
-      const [record] = await this.#executor(endClaims(this.#table, id, pageSize));
+      const [record] = await this.#bounded(endClaims(this.#table, id, pageSize));
       return Number(record?.ended ?? 0);
     });
     // Keeps the record while rows are left that were locked: the next call ends their claims.
-    await this.#executor(forgetLost(this.#table, id));
+    await this.#bounded(forgetLost(this.#table, id));
     return total;
   }
 
   async remove(id: string): Promise<void> {
-    await this.#executor(this.#statements.remove(this.#table, id));
+    await this.#bounded(this.#statements.remove(this.#table, id));
   }
 
   async list(): Promise<WorkerRecord[]> {
