@@ -48,7 +48,7 @@ function limitedQuery(
 ): Promise<SqlRecord[]> | undefined {
   const values = [...statement.values];
   const running = limitedPgQuery(connection, statement, serverMs);
-  if (running) logger.logQuery(statement.text, values);
+  if (running !== undefined) logger.logQuery(statement.text, values);
   return running?.catch((error: Error) => {
     logger.logQueryError(error, statement.text, values);
     throw new QueryFailedError(statement.text, values, error);

@@ -5,6 +5,9 @@ import type { SqlStatement } from '../sql-statement.js';
  * that waits for a lock ends after `innodb_lock_wait_timeout`: to change that for one statement takes a round trip.
  */
 export function limit({ text, values }: SqlStatement, ms: number): SqlStatement {
-  const hinted = text.replace(/^\s*select\b/, `$& /*+ max_execution_time(${ms}) */`);
+  const trimmed = text.trimStart();
+  const hinted = trimmed.startsWith('select ')
+    ? `select /*+ max_execution_time(${ms}) */ ${trimmed.slice('select '.length)}`
+    : trimmed;
   return { text: `/*M! set statement max_statement_time=${ms / 1_000} for */ ${hinted}`, values };
 }
