@@ -73,12 +73,21 @@ const rooms: Readonly<Record<string, Rooms>> = {
     'driver-errors.ts': ['table-name.ts', 'dialect.ts', 'table-origin.ts'],
     'table-origin.ts': ['dialect.ts'],
     'at-most.ts': [],
-    claim: [...SEAM, 'row-mapping.ts', 'driver-errors.ts'],
+    'bounded-statements.ts': ['sql-statement.ts', 'dialect.ts'],
+    claim: [...SEAM, 'row-mapping.ts', 'driver-errors.ts', 'bounded-statements.ts'],
     mysql: [...DIALECT],
     sqlite: [...DIALECT],
-    postgres: [...DIALECT, 'at-most.ts'],
+    postgres: [...DIALECT, 'at-most.ts', 'bounded-statements.ts'],
     store: [...SEAM, 'row-mapping.ts', 'driver-errors.ts', 'at-most.ts', 'claim', 'postgres'],
-    capabilities: [...SEAM, 'driver-errors.ts', 'table-origin.ts', 'claim', 'store', 'postgres'],
+    capabilities: [
+      ...SEAM,
+      'bounded-statements.ts',
+      'driver-errors.ts',
+      'table-origin.ts',
+      'claim',
+      'store',
+      'postgres',
+    ],
   },
 };
 
@@ -94,6 +103,8 @@ const LARGE_CLASSES: Readonly<Record<string, string>> = {
 /** What only some dialects of store-sql have, and why. All others have the same file names. */
 const DIALECT_EXTRAS: Readonly<Record<string, string>> = {
   listen: 'only PostgreSQL can notify',
+  'limited-query.ts': 'only on PostgreSQL does a limit need a statement of its own',
+  'statement-limit.ts': 'SQLite has no server that could go on',
   'check-structure.ts': 'only PostgreSQL has partitions by inheritance, row security and cached sequences',
   'describe-table.ts': 'the catalog queries of check-structure.ts',
   'keyed-lock.ts': 'only on PostgreSQL can anyone who connects hold the lock of keyed claims',

@@ -4,6 +4,9 @@ import type { Lost, StatementMatch } from '../wire-proxy.js';
 import { KEYS, times, underLoad } from './under-load.js';
 
 const group = 'the wire';
+const DEFAULT_CLAIM_MS = 300_000;
+/** What the documentation promises for connections that turn silent. */
+const SILENCE_MS = 15_000;
 
 const cut: Scenario = {
   group,
@@ -76,6 +79,29 @@ const listenerHalfOpen: Scenario = {
   },
 };
 
+/** With the claim time-out that is the default: nothing may wait for it. */
+const turnedSilent: Scenario = {
+  group,
+  name: 'open connections turn silent, new ones work',
+  rules: { duplicates: 'none' },
+  run: async (arena) => {
+    const proxy = await arena.proxy();
+    const worker = await arena.start({ databaseUrl: proxy.url, claimTimeoutMs: DEFAULT_CLAIM_MS });
+    await arena.produce(10, KEYS);
+    await arena.drained();
+    await arena.fault('half-open', worker, async () => {
+      proxy.freeze();
+      proxy.thaw();
+    });
+    await arena.produce(10, KEYS, 'meanwhile');
+    await arena.drained();
+    const recoveryMs = Math.round(arena.recoveryMs ?? 0);
+    arena.expect(recoveryMs <= SILENCE_MS, `I7: it took ${recoveryMs} ms to replace silent connections`);
+    arena.expect(worker.heardTimes('trouble') > 0, 'I12: nobody was told that the store did not answer');
+    arena.expect(worker.heardTimes('recovered') > 0, 'I12: nobody was told that it answers again');
+  },
+};
+
 /** What the statements of a worker look like on the wire. */
 const CLAIM = (text: string): boolean => /for update skip locked/.test(text) && /key is null/.test(text);
 const ACK = (text: string): boolean => /set dispatched_at = /.test(text);
@@ -136,6 +162,7 @@ export const wireScenarios: readonly Scenario[] = [
   delayed,
   halfOpen,
   listenerHalfOpen,
+  turnedSilent,
   ...both(cutAtBusinessCommit),
   ...both((lost) => cutAt('the claim', CLAIM, [undefined], lost)),
   ...both((lost) => cutAt('the COMMIT of a claim of keys', COMMIT_OF_KEYS, ['k0', 'k1'], lost)),

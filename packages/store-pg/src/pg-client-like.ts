@@ -46,4 +46,6 @@ export interface PgPoolLike {
     options: object,
   ) => ListenClientLike;
   readonly options?: object;
+  /** How many connections are idle. A pool without it keeps silent ones until a statement meets them. */
+  readonly idleCount?: number;
 }

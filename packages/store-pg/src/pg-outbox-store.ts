@@ -1,7 +1,6 @@
 import { notATransaction } from '@postcommit/core';
 import { assertKnownOptions, errorText, nameToken } from '@postcommit/core/internal';
 import {
-  postgres,
   runWork,
   SQL_STORE_OPTION_NAMES,
   type SqlExecutor,
@@ -9,16 +8,10 @@ import {
   type SqlOutboxStoreOptions,
   type SqlRecord,
   type SqlStatement,
-  type SqlWork,
 } from '@postcommit/store-sql';
 import { assertPool } from './assert-pool.js';
-import type {
-  PgClientEvents,
-  PgClientLike,
-  PgPoolClientLike,
-  PgPoolLike,
-  PgQuery,
-} from './pg-client-like.js';
+import type { PgClientEvents, PgClientLike, PgPoolLike } from './pg-client-like.js';
+import { inTransaction, runBounded, toQuery } from './pooled-work.js';
 
 export type PgOutboxStoreOptions = Omit<SqlOutboxStoreOptions, 'dialect'>;
 
@@ -58,69 +51,16 @@ export class PgOutboxStore extends SqlOutboxStore<PgClientLike> {
 export function pgExecutor(pool: PgPoolLike): SqlExecutor<PgClientLike> {
   assertPool(pool);
   listenToErrors(pool);
-  return async (work, tx) => {
-    if (typeof work === 'function')
-      return tx ? runWork(work, (step) => queryIn(tx, step)) : inTransaction(pool, work);
-    return tx ? queryIn(tx, work) : (await pool.query(toQuery(work))).rows;
+  return async (work, tx, bound) => {
+    if (tx) return runWork(work, (step) => queryIn(tx, step));
+    if (bound) return runBounded(pool, work, bound);
+    return typeof work === 'function' ? inTransaction(pool, work) : (await pool.query(toQuery(work))).rows;
   };
 }
 
 async function queryIn(tx: PgClientLike, { text, values }: SqlStatement): Promise<SqlRecord[]> {
   return (await tx.query(text, [...values])).rows;
 }
-
-async function inTransaction(pool: PgPoolLike, work: SqlWork): Promise<SqlRecord[]> {
-  const client = await checkOut(pool);
-  try {
-    for (const text of postgres.begin) await client.query(text);
-    const records = await runWork(work, async (statement) => (await client.query(toQuery(statement))).rows);
-    await client.query('commit');
-    release(client);
-    return records;
-  } catch (error) {
-    await rollBack(client);
-    throw error;
-  }
-}
-
-/**
- * A pool does not handle the errors of a checked-out client, and an unhandled `error` event crashes the process. They can
- * be ignored, because the next query fails too. Uses a callback, not the promise: the server may close the connection in
- * the packet that makes it ready, and a promise resolves only after the whole packet was processed.
- */
-function checkOut(pool: PgPoolLike): Promise<PgPoolClientLike> {
-  return new Promise((resolve, reject) => {
-    const listen = (client: PgPoolClientLike): void => {
-      client.on('error', ignore);
-      resolve(client);
-    };
-    const promised: Promise<PgPoolClientLike> | undefined = pool.connect((error, client) =>
-      client ? listen(client) : reject(error),
-    );
-    promised?.then(listen, reject);
-  });
-}
-
-/** Closes a client that fails to roll back: the next caller would continue its transaction. */
-async function rollBack(client: PgPoolClientLike): Promise<void> {
-  try {
-    await client.query('rollback');
-    release(client);
-  } catch {
-    release(client, true);
-  }
-}
-
-function release(client: PgPoolClientLike, isBroken = false): void {
-  client.off('error', ignore);
-  client.release(isBroken);
-}
-
-function toQuery({ text, values }: SqlStatement): PgQuery {
-  return { text, values: [...values] };
-}
-
-function ignore(): void {}
 
 type Report = (error: Error) => void;
 

@@ -81,7 +81,12 @@ describe('errors of the driver', () => {
       await store.markFailed('m1', 'x');
       const onClient = new PgOutboxStore({
         query: (query) => client.query(query),
-        connect: () => fixture.pool.connect(),
+        connect: async () => ({
+          query: (query) => client.query<Record<string, unknown>>(query),
+          release: () => {},
+          on: client.on.bind(client),
+          off: client.off.bind(client),
+        }),
       });
       await expect(onClient.markFailed('m1', 'y')).rejects.toMatchObject({ code: '40001' });
     });

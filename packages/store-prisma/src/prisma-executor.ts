@@ -1,5 +1,11 @@
 import { OutboxError } from '@postcommit/core';
-import { runWork, type SqlExecutor, type SqlRecord, type SqlWork } from '@postcommit/store-sql';
+import {
+  runWork,
+  type SqlExecutor,
+  type SqlRecord,
+  type SqlWork,
+  type StatementBound,
+} from '@postcommit/store-sql';
 import type {
   PrismaClientLike,
   PrismaTransactionLike,
@@ -21,11 +27,19 @@ const TRANSACTION: PrismaTransactionOptions = {
 
 /** Runs statements on a client, or on the client of the caller's transaction. */
 export function prismaExecutor(client: PrismaClientLike): SqlExecutor<PrismaTransactionLike> {
-  return async (work, tx) => {
+  return async (work, tx, bound) => {
     if (tx) return runInTransaction(tx, work);
     if (typeof work !== 'function') return client.$queryRawUnsafe(work.text, ...work.values);
-    return client.$transaction((own: PrismaTransactionLike) => runOn(own, work), TRANSACTION);
+    return client.$transaction(
+      (own: PrismaTransactionLike) => runOn(own, work, bound?.signal),
+      bound ? boundedTransaction(bound) : TRANSACTION,
+    );
   };
+}
+
+/** The client of Prisma can't close a connection. It can only end a transaction, some time after we gave it up. */
+function boundedTransaction({ serverMs }: StatementBound): PrismaTransactionOptions {
+  return { ...TRANSACTION, timeout: 2 * serverMs };
 }
 
 async function runInTransaction(tx: PrismaTransactionLike, work: SqlWork): Promise<SqlRecord[]> {
@@ -36,11 +50,11 @@ async function runInTransaction(tx: PrismaTransactionLike, work: SqlWork): Promi
   }
 }
 
-function runOn(tx: PrismaTransactionLike, work: SqlWork): Promise<SqlRecord[]> {
-  return runWork(
-    work,
-    async ({ text, values }) => (await tx.$queryRawUnsafe(text, ...values)) as SqlRecord[],
-  );
+function runOn(tx: PrismaTransactionLike, work: SqlWork, signal?: AbortSignal): Promise<SqlRecord[]> {
+  return runWork(work, async ({ text, values }) => {
+    signal?.throwIfAborted();
+    return (await tx.$queryRawUnsafe(text, ...values)) as SqlRecord[];
+  });
 }
 
 /** Prisma detects an ended transaction without a round trip, but only when a statement is run. */

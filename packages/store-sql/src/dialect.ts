@@ -54,6 +54,8 @@ export interface KeyedClaim extends Claim {
   readonly after: DuePlace | undefined;
   /** How long to wait for other keyed claims, as far as the database supports it, before throwing `KeyedLockTimeout`. */
   readonly lockWaitMs: number;
+  /** After how long the server ends the statement that claims, where a statement of its own can say so. */
+  readonly serverMs: number;
 }
 
 /** Thrown when the lock of keyed claims does not become free in time. */
@@ -80,7 +82,7 @@ export type StateFilter = RowFilter & { readonly state: OutboxState };
 export type UnpublishedOutcome = Exclude<Outcome, { kind: 'dispatched' }>;
 
 /** A database error that the outbox handles. */
-export type DatabaseFault = 'duplicate' | 'no table' | 'no column' | 'no index';
+export type DatabaseFault = 'duplicate' | 'no table' | 'no column' | 'no index' | 'too slow';
 
 /** Everything that is specific to a database, as statements; a dialect runs nothing itself. */
 export interface SqlDialect {
@@ -99,6 +101,8 @@ export interface SqlDialect {
   /** Only if anyone but the outbox can hold the lock of keyed claims and the database can name the holder. */
   readonly keyedLock?: KeyedLockStatements;
   faultOf(error: unknown): DatabaseFault | undefined;
+  /** Returns the statement with a limit that the server enforces; only if the text of a statement can have one. */
+  limit?(statement: SqlStatement, ms: number): SqlStatement;
   /** One statement for any number of rows; `seq` follows the order of the list. */
   insert(table: TableName, rows: readonly NewRow[]): SqlStatement;
   /**

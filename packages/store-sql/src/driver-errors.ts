@@ -20,7 +20,7 @@ export function missingTableError(
   table: TableName,
   cause: unknown,
 ): OutboxError | undefined {
-  if (fault === undefined || fault === 'duplicate') return undefined;
+  if (fault === undefined || fault === 'duplicate' || fault === 'too slow') return undefined;
   const what = { 'no table': 'does not exist', 'no column': 'lacks a column', 'no index': 'lacks an index' }[
     fault
   ];
@@ -48,6 +48,11 @@ export function codesOf(error: unknown): string[] {
   return chain(error)
     .flatMap((link) => [link.code, link.originalCode])
     .filter(isString);
+}
+
+/** Returns the numbers of the error and of the errors it wraps. */
+export function numbersOf(error: unknown): unknown[] {
+  return chain(error).map((link) => link.errno);
 }
 
 /** Returns the messages and details of the error and of the errors it wraps. */

@@ -26,4 +26,12 @@ export { ClaimSessions } from './claim/claim-sessions.js';
 
 // Running statements
 export { runWork, runWorkAtOnce } from './run-work.js';
-export type { SqlExecutor, SqlRecord, SqlStatement, SqlSteps, SqlWork } from './sql-statement.js';
+export { limitedPgQuery } from './postgres/limited-query.js';
+export type {
+  SqlExecutor,
+  SqlRecord,
+  SqlStatement,
+  SqlSteps,
+  SqlWork,
+  StatementBound,
+} from './sql-statement.js';

@@ -166,8 +166,8 @@ describe('a burst', () => {
     const { pool } = fixture;
     store = new PgOutboxStore(
       {
-        query: (query) => (isBroken ? Promise.reject(new Error('gone')) : pool.query(query)),
-        connect: () => pool.connect(),
+        query: (query) => pool.query(query),
+        connect: () => (isBroken ? Promise.reject(new Error('gone')) : pool.connect()),
       },
       { clock },
     );

@@ -151,6 +151,7 @@ export function claimOf(options: Partial<KeyedClaim & UnkeyedClaim> = {}): Keyed
     after: undefined,
     isBacklog: false,
     lockWaitMs: 60_000,
+    serverMs: 60_000,
     ...options,
   };
 }

@@ -1,4 +1,5 @@
 import type { OutboxRow } from '../message/outbox-row.js';
+import type { StoreCalls } from '../runtime/store-calls.js';
 import type { Clock } from '../runtime/timing.js';
 import { Lease } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
@@ -27,6 +28,7 @@ export const UNREGISTERED: Standing = { remainingMs: Number.POSITIVE_INFINITY };
 /** Extends the claim of one batch while its rows are published, and aborts publishes whose claim is lost. */
 export class ClaimLease {
   readonly #store: OutboxStore;
+  readonly #calls: StoreCalls;
   readonly #token: string;
   readonly #rows: readonly RowInFlight[];
   readonly #standing: Standing;
@@ -35,11 +37,13 @@ export class ClaimLease {
 
   constructor(
     store: OutboxStore,
+    calls: StoreCalls,
     claim: Pick<Claim, 'token' | 'standing' | 'sentAtMs'>,
     rows: readonly RowInFlight[],
     clock: Clock,
   ) {
     this.#store = store;
+    this.#calls = calls;
     this.#token = claim.token;
     this.#standing = claim.standing;
     this.#rows = rows;
@@ -118,7 +122,7 @@ export class ClaimLease {
     const extending = this.#store.extendClaim(this.#token, ids).finally(() => {
       this.#extending -= 1;
     });
-    const kept = new Set(await extending);
+    const kept = new Set(await this.#calls.answer('extend', extending));
     for (const flight of asked)
       if (!kept.has(flight.id)) this.#lose(flight, 'another dispatcher took it, or it was requeued');
     return this.#rows.some(({ isHeld }) => isHeld);

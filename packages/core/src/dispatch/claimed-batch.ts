@@ -40,14 +40,14 @@ export class ClaimedBatch {
   #retrySettleForMs: number | undefined;
 
   constructor(context: BatchContext, claim: Claim, rows: readonly OutboxRow[]) {
-    const { store, clock, slots, publishTimeoutMs } = context;
+    const { store, calls, clock, slots, publishTimeoutMs } = context;
     this.claim = claim;
     this.rows = rows;
     this.isSuspect = rows.some(({ retakes }) => retakes > 0);
     this.hasKeys = rows.some(({ key }) => key !== undefined);
     this.#inFlight = rows.map((row) => new RowInFlight(row, claim.overLimit?.has(row)));
     this.#target = { ...context, token: claim.token };
-    this.#lease = new ClaimLease(store, claim, this.#inFlight, clock);
+    this.#lease = new ClaimLease(store, calls, claim, this.#inFlight, clock);
     this.#timeouts = new PublishTimeouts(clock, publishTimeoutMs);
     this.#settledEarly = new EarlySettles(this.#inFlight, this.#target, this.#lease);
     const bounds = { lease: this.#lease, timeouts: this.#timeouts, slots };

@@ -7,7 +7,8 @@ import { DispatchEvents } from '../observe/dispatch-events.js';
 import { intercept, type OutboxInterceptor, publishLayers } from '../observe/interceptors.js';
 import { Availability, PausedTopics } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
-import { BoundedWaits, type Clock, systemClock } from '../runtime/timing.js';
+import { StoreCalls } from '../runtime/store-calls.js';
+import { type Clock, systemClock } from '../runtime/timing.js';
 import type { ClaimOptions } from '../store/claim-options.js';
 import type { LookAhead } from '../store/look-ahead.js';
 import type { OutboxStore } from '../store/outbox-store.js';
@@ -55,7 +56,7 @@ export class DispatchEngine {
   readonly config: OutboxConfig;
   readonly availability: Availability;
   /** The calls to the store that we wait for. */
-  readonly calls: BoundedWaits;
+  readonly calls: StoreCalls;
   readonly #pauses: PausedTopics;
   readonly #limits: RateLimits | undefined;
   readonly #context: Omit<BatchContext, 'layers'>;
@@ -70,7 +71,7 @@ export class DispatchEngine {
     const { pipeline, interceptors, events, clock = systemClock, random, ...config } = options;
     this.config = resolveConfig(config);
     assertPublishFitsClaim(this.config, store.claimTimeoutMs);
-    this.calls = new BoundedWaits(clock, noAnswer);
+    this.calls = new StoreCalls(clock, store.claimTimeoutMs);
     const target = toPublisher(publisher);
     const emitter = events ?? new DispatchEvents();
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
@@ -104,7 +105,7 @@ export class DispatchEngine {
     const plan = this.#limits?.plan(limit) ?? { limit, exceptTopics: [] };
     const fetching = store.fetchPending(plan.limit, this.#claimOptions(plan, grant));
     try {
-      const rows = await calls.within(store.claimTimeoutMs, 'claim', fetching);
+      const rows = await calls.answer('claim', fetching);
       const token = rows[0]?.claimToken;
       if (token === undefined) return undefined;
       for (const row of rows) if (row.retakes > 0) events.emit('retaken', { row });
@@ -185,8 +186,4 @@ export class DispatchEngine {
       `all ${this.config.concurrency} concurrent publishes timed out and are still running; the publisher must stop when context.signal aborts`,
     );
   }
-}
-
-export function noAnswer(what: string, limitMs: number): Error {
-  return new Error(`${what}: the store has not answered for ${Math.round(limitMs)} ms`);
 }

@@ -2,7 +2,8 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import { attemptsOf, type Outcome } from '../message/outcome.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
-import type { BoundedWaits, Clock } from '../runtime/timing.js';
+import type { StoreCalls } from '../runtime/store-calls.js';
+import type { Clock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 import type { ClaimLease } from './claim-lease.js';
 import { type EndedRow, isEnded, type RowInFlight } from './rows-in-flight.js';
@@ -16,15 +17,14 @@ type FailedOutcome = Extract<Outcome, { kind: 'failed' | 'dead' }>;
 export interface SettleTarget {
   readonly store: OutboxStore;
   readonly token: string;
-  readonly calls: BoundedWaits;
+  readonly calls: StoreCalls;
   readonly clock: Clock;
   readonly events: DispatchEvents;
 }
 
 /**
  * Records outcomes and returns the ids that were still ours. A failed settle is retried while `retryForMs` allows it,
- * so that published rows are not published again; settling twice is safe. A settle that is not answered within
- * `claimTimeoutMs` has failed.
+ * so that published rows are not published again; settling twice is safe. A settle that is not answered in time has failed.
  */
 export async function settleBatch(
   target: SettleTarget,
@@ -62,7 +62,7 @@ function settleOnce(
   { calls, store, token }: SettleTarget,
   outcomes: readonly Outcome[],
 ): Promise<readonly string[]> {
-  return calls.within(store.claimTimeoutMs, 'settle', store.settle(token, outcomes));
+  return calls.answer('settle', store.settle(token, outcomes));
 }
 
 /** Returns a test for rows that were still ours when their outcome was recorded. Nearly always, all were. */

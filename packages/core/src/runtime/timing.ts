@@ -49,7 +49,8 @@ export async function endsWithin(limitMs: number, work: Promise<unknown>, clock:
 export class BoundedWaits {
   readonly #clock: Clock;
   readonly #late: (what: string, limitMs: number) => Error;
-  readonly #waiting = new Set<(reason: unknown) => void>();
+  /** When each pending wait began, oldest first. */
+  readonly #waiting = new Map<(reason: unknown) => void, number>();
 
   /** `late` is the error for a call that takes too long. */
   constructor(clock: Clock, late: (what: string, limitMs: number) => Error) {
@@ -59,6 +60,12 @@ export class BoundedWaits {
 
   get isIdle(): boolean {
     return this.#waiting.size === 0;
+  }
+
+  /** How long the oldest pending call has been unanswered; 0 if there is none. */
+  get longestWaitMs(): number {
+    const [oldestMs] = this.#waiting.values();
+    return oldestMs === undefined ? 0 : this.#clock.monotonicMs() - oldestMs;
   }
 
   /** Resolves as `call` does. Rejects after `limitMs`, or when `giveUp` is called. `what` names the call in the error. */
@@ -73,14 +80,14 @@ export class BoundedWaits {
         end();
         reject(reason);
       };
-      this.#waiting.add(giveUp);
+      this.#waiting.set(giveUp, this.#clock.monotonicMs());
       call.finally(end).then(resolve, reject);
     });
   }
 
   /** Rejects every pending wait. No timer remains. */
   giveUp(reason: unknown): void {
-    for (const giveUp of this.#waiting) giveUp(reason);
+    for (const giveUp of [...this.#waiting.keys()]) giveUp(reason);
   }
 }
 

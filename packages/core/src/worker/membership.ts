@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type ClaimGrant, noAnswer } from '../dispatch/dispatch-engine.js';
+import type { ClaimGrant } from '../dispatch/dispatch-engine.js';
 import type { Random } from '../message/retry-policy.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
+import { noAnswer } from '../runtime/store-calls.js';
 import { BoundedWaits, type Clock } from '../runtime/timing.js';
 import { type OutboxWorkers, tokenPrefix, type WorkerReport } from '../store/outbox-workers.js';
 import { Takeovers } from './takeovers.js';

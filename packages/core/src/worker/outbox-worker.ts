@@ -7,6 +7,7 @@ import { nameToken } from '../modules/token.js';
 import { type DispatchEventMap, DispatchEvents } from '../observe/dispatch-events.js';
 import type { Outage } from '../publish/breaker.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
+import { SILENT_AFTER_MS } from '../runtime/store-calls.js';
 import { systemClock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
 import type { OutboxWakeup } from '../store/outbox-wakeup.js';
@@ -25,7 +26,7 @@ export interface WorkerOptions extends DispatcherOptions, Partial<WorkerConfig> 
 }
 
 export interface WorkerHealth {
-  /** `down`: the store did not answer the last poll or this check. */
+  /** `down`: the store did not answer the last poll or this check, or leaves a call unanswered for three seconds. */
   readonly status: 'up' | 'down' | 'stopped';
   /** Time since the store last answered a poll; absent before the first answer. */
   readonly lastPollAgeMs?: number;
@@ -159,6 +160,7 @@ export class OutboxWorker {
     const { lastAnswerAgeMs } = trouble;
     const outages = engine.availability.outages();
     const isRunning = this.#run !== undefined && this.#stopping === undefined;
+    const silentMs = engine.calls.longestWaitMs;
     const known = {
       rowsInFlight: this.#run?.rowsInFlight ?? 0,
       isListening: this.#isListening,
@@ -172,8 +174,13 @@ export class OutboxWorker {
         this.#store.backlog(1),
       );
       if (!isRunning) return { status: 'stopped', ...known, oldestPendingAgeMs };
-      if (!trouble.current) return { status: 'up', ...known, oldestPendingAgeMs };
-      return { status: 'down', ...known, oldestPendingAgeMs, error: errorText(trouble.current.error) };
+      const error = trouble.current ? errorText(trouble.current.error) : silence(silentMs);
+      return {
+        status: error === undefined ? 'up' : 'down',
+        ...known,
+        oldestPendingAgeMs,
+        ...(error !== undefined && { error }),
+      };
     } catch (error) {
       return { status: isRunning ? 'down' : 'stopped', ...known, error: errorText(error) };
     }
@@ -209,4 +216,10 @@ export class OutboxWorker {
     this.events.emit('stopped', { abandoned });
     return abandoned;
   }
+}
+
+/** Another connection may answer this check while the one that polls is silent. */
+function silence(forMs: number): string | undefined {
+  if (forMs < SILENT_AFTER_MS) return undefined;
+  return `the store has left a call unanswered for ${Math.round(forMs)} ms`;
 }

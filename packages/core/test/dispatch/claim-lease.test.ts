@@ -2,6 +2,7 @@ import { MemoryOutboxStore } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
 import { type Claim, ClaimLease, UNREGISTERED } from '../../src/dispatch/claim-lease.js';
 import { RowInFlight } from '../../src/dispatch/rows-in-flight.js';
+import { StoreCalls } from '../../src/runtime/store-calls.js';
 import { type CountingClock, deferred, openOutbox, rowWith } from '../outbox-fixture.js';
 
 /** Answers `extendClaim` as the test says, and remembers what it was asked. */
@@ -19,6 +20,7 @@ interface OpenLease {
   readonly clock: CountingClock;
   readonly store: ExtendingStore;
   readonly lease: ClaimLease;
+  readonly calls: StoreCalls;
   readonly a: RowInFlight;
   readonly b: RowInFlight;
 }
@@ -35,7 +37,9 @@ function openLease(ids: string[]): OpenLease {
   const { clock, store } = openOutbox({ claimTimeoutMs: 300 }, (options) => new ExtendingStore(options));
   const [a, b] = [inFlight('a'), inFlight('b')];
   const rows = ids.length === 1 ? [a] : [a, b];
-  return { clock, store, lease: new ClaimLease(store, claimAt(clock.monotonicMs()), rows, clock), a, b };
+  const calls = new StoreCalls(clock, store.claimTimeoutMs);
+  const lease = new ClaimLease(store, calls, claimAt(clock.monotonicMs()), rows, clock);
+  return { clock, store, lease, calls, a, b };
 }
 
 describe('ClaimLease', () => {
@@ -58,7 +62,8 @@ describe('ClaimLease', () => {
     const sentAtMs = clock.monotonicMs();
     const a = inFlight('a');
     await clock.advance(250);
-    const lease = new ClaimLease(store, claimAt(sentAtMs), [a], clock);
+    const calls = new StoreCalls(clock, store.claimTimeoutMs);
+    const lease = new ClaimLease(store, calls, claimAt(sentAtMs), [a], clock);
     await clock.advance(100);
     expect(store.asked).toEqual([['a'], ['a']]);
     expect(lease.holds(a)).toBe(true);
@@ -99,7 +104,7 @@ describe('ClaimLease', () => {
   });
 
   test('ends at the deadline if no heartbeat is answered', async () => {
-    const { clock, store, lease, a } = openLease(['a']);
+    const { clock, store, lease, calls, a } = openLease(['a']);
     store.answer = () => deferred().promise.then(() => []);
     const aborted: string[] = [];
     lease.publishStarted([a], ({ message }) => aborted.push(message));
@@ -109,6 +114,7 @@ describe('ClaimLease', () => {
     expect(lease.holds(a)).toBe(false);
     expect(aborted).toEqual(['the claim on row a was lost: it expired and could not be extended']);
     lease.end();
+    calls.giveUp(new Error('the worker was stopped'));
   });
 
   test('a late answer does not undo a newer one', async () => {

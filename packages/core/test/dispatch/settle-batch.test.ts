@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { noAnswer } from '../../src/dispatch/dispatch-engine.js';
+
 import type { EndedRow } from '../../src/dispatch/rows-in-flight.js';
 import {
   emitOutcomes,
@@ -12,7 +12,7 @@ import {
 import type { OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import { DispatchEvents } from '../../src/observe/dispatch-events.js';
-import { BoundedWaits } from '../../src/runtime/timing.js';
+import { StoreCalls } from '../../src/runtime/store-calls.js';
 import { type CountingClock, entries, FaultyStore, listen, openOutbox, rowWith } from '../outbox-fixture.js';
 
 interface Claimed {
@@ -29,7 +29,7 @@ async function claimed(...ids: string[]): Promise<Claimed> {
   const target = {
     store,
     token: row?.claimToken ?? '',
-    calls: new BoundedWaits(clock, noAnswer),
+    calls: new StoreCalls(clock, store.claimTimeoutMs),
     clock,
     events,
   };

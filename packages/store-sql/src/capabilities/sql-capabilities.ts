@@ -47,12 +47,12 @@ export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions 
   const { wakeup = true, listenClient, clock } = options;
   const capabilities: Provider[] = [
     provideFactory(ClaimSessions, [], () => new ClaimSessions()),
-    bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
-    bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
-    bind(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, table)),
-    bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
-    bind(OutboxWorkers, ({ executor, table }) => new SqlOutboxWorkers(executor, table)),
-    bind(OutboxPauses, ({ executor, table }) => new SqlOutboxPauses(executor, table)),
+    bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, placeOf(table))),
+    bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, placeOf(table))),
+    bind(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, placeOf(table))),
+    bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, placeOf(table))),
+    bind(OutboxWorkers, ({ executor, table }) => new SqlOutboxWorkers(executor, placeOf(table))),
+    bind(OutboxPauses, ({ executor, table }) => new SqlOutboxPauses(executor, placeOf(table))),
   ];
   if (!wakeup || !listenClient) return capabilities;
   const listening = { listenClient, ...(clock && { clock }) };
@@ -81,5 +81,14 @@ export function wakeupLifecycle(store: SqlOutboxStore<never>): Lifecycle {
     phase: 'resource',
     start: () => {},
     stop: () => store.flushWakeup(),
+  };
+}
+
+/** A store module passes all options of its store. */
+function placeOf({ table, schema, dialect }: SqlTableOptions): SqlTableOptions {
+  return {
+    ...(table !== undefined && { table }),
+    ...(schema !== undefined && { schema }),
+    ...(dialect !== undefined && { dialect }),
   };
 }

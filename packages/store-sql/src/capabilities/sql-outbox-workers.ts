@@ -1,4 +1,5 @@
 import {
+  backgroundClock,
   OutboxWorkers,
   type WorkerIdentity,
   type WorkerOutage,
@@ -6,6 +7,7 @@ import {
   type WorkerReport,
   type WorkerSighting,
 } from '@postcommit/core/internal';
+import { BoundedStatements } from '../bounded-statements.js';
 import type { SqlTableOptions, WorkerStatements } from '../dialect.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from '../sql-statement.js';
 import { inPages } from '../store/sql-outbox-store.js';
@@ -15,10 +17,11 @@ import { namedTable } from './named-table.js';
 
 /**
  * Stores one row per worker, timed by the database's clock. No call but `takeOver` touches the outbox table, so a
- * heartbeat never waits for claims.
+ * heartbeat never waits for claims. All but `list` have a limit, since a worker depends on them.
  */
 export class SqlOutboxWorkers extends OutboxWorkers {
   readonly #run: (work: SqlWork) => Promise<SqlRecord[]>;
+  readonly #runUnlimited: (work: SqlWork) => Promise<SqlRecord[]>;
   readonly #statements: WorkerStatements;
   readonly #table: TableName;
 
@@ -27,7 +30,9 @@ export class SqlOutboxWorkers extends OutboxWorkers {
     const { dialect, table } = namedTable('SqlOutboxWorkers', options);
     this.#statements = dialect.workers;
     this.#table = table;
-    this.#run = checkedExecutor(executor, dialect, table);
+    const statements = new BoundedStatements({ executor, dialect, clock: backgroundClock });
+    this.#run = checkedExecutor((work) => statements.run('heartbeat', () => work), dialect, table);
+    this.#runUnlimited = checkedExecutor(executor, dialect, table);
   }
 
   async register(worker: WorkerIdentity, report: WorkerReport): Promise<void> {
@@ -62,7 +67,7 @@ export class SqlOutboxWorkers extends OutboxWorkers {
   }
 
   async list(): Promise<WorkerRecord[]> {
-    return (await this.#run(this.#statements.list(this.#table))).map(toRecord);
+    return (await this.#runUnlimited(this.#statements.list(this.#table))).map(toRecord);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@postcommit/core';
+import { BoundedStatements, type BoundedWork } from '../bounded-statements.js';
 import type { Claim, DuePlace, ExceptClaim, KeyedClaim, SqlDialect, UnkeyedClaim } from '../dialect.js';
 import { missingTableError } from '../driver-errors.js';
 import { isRetaken } from '../row-mapping.js';
@@ -9,6 +10,9 @@ import { KeyedLock } from './keyed-lock.js';
 
 /** Work on the tables of a store, in the words of its dialect. */
 export type TableWork = (dialect: SqlDialect, table: TableName) => SqlWork;
+
+/** The same, when the limit that the server gets is known. */
+export type BoundedTableWork = (dialect: SqlDialect, table: TableName, serverMs: number) => SqlWork;
 
 /** What a claim of rows without a key found. */
 export interface ClaimAnswer {
@@ -28,8 +32,8 @@ export interface ClaimWindow {
   readonly last?: DuePlace;
 }
 
-/** A claim of rows with a key, however long it has to wait for its lock. */
-export type KeyedRequest = Omit<KeyedClaim, 'lockWaitMs'>;
+/** A claim of rows with a key, whatever its limits. */
+export type KeyedRequest = Omit<KeyedClaim, 'lockWaitMs' | 'serverMs'>;
 
 /** What a claim of rows with a key found. */
 export interface KeyedAnswer {
@@ -52,6 +56,7 @@ export interface ClaimRunnerOptions {
   readonly dialect: SqlDialect;
   readonly table: TableName;
   readonly sessions: ClaimSessions | undefined;
+  readonly claimTimeoutMs: number;
   readonly clock: Clock;
   /** Receives what no claim throws: that rows with a key wait for a lock held by somebody else. */
   readonly report: (error: unknown) => void;
@@ -64,14 +69,16 @@ export interface ClaimRunnerOptions {
 export class ClaimRunner {
   readonly #options: ClaimRunnerOptions;
   readonly #keyedLock: KeyedLock;
+  readonly #statements: BoundedStatements;
   readonly #responses: ResponseMonitor;
 
   constructor(options: ClaimRunnerOptions) {
     const { table, dialect, clock, report } = options;
     this.#options = options;
+    this.#statements = new BoundedStatements(options);
     this.#responses = new ResponseMonitor(clock);
     this.#keyedLock = new KeyedLock({
-      ask: (statement) => this.run(() => statement),
+      ask: (statement) => this.runBounded('inspect', () => statement),
       statements: dialect.keyedLock,
       table,
       clock,
@@ -80,17 +87,16 @@ export class ClaimRunner {
   }
 
   async claimUnkeyed(claim: UnkeyedClaim): Promise<ClaimAnswer> {
-    const { dialect, table, executor } = this.#options;
+    const { dialect, table } = this.#options;
     const work = dialect.claimUnkeyed(table, claim);
-    const records = await this.#watched(this.#claimInSession(work, claim) ?? executor(work));
+    const records = await this.#claim(work, claim);
     return { rows: rowsOf(records), keyedDue: records[0]?.keyed_due === true };
   }
 
   async claimUnkeyedExcept(claim: ExceptClaim): Promise<WindowAnswer> {
-    const { dialect, table, executor } = this.#options;
+    const { dialect, table } = this.#options;
     const work = dialect.claimUnkeyedExcept(table, claim);
-    const inSession = this.#claimInSession(work, { isBacklog: false, limit: claim.limit });
-    const records = await this.#watched(inSession ?? executor(work));
+    const records = await this.#claim(work, { isBacklog: false, limit: claim.limit });
     const keyedDue = records[0]?.keyed_due === true;
     return { rows: rowsOf(records), keyedDue, window: windowOf(records) };
   }
@@ -98,12 +104,18 @@ export class ClaimRunner {
   /** Returns undefined when the lock of keyed claims is unavailable. */
   claimKeyed(request: KeyedRequest): Promise<KeyedAnswer | undefined> {
     return this.#keyedLock.within(async (lockWaitMs) => {
-      const records = await this.run((dialect, table) =>
-        dialect.claimKeyed(table, { ...request, lockWaitMs }),
+      const records = await this.runBounded('keyed claim', (dialect, table, serverMs) =>
+        dialect.claimKeyed(table, { ...request, lockWaitMs, serverMs }),
       );
       const firstKept = placeOf(records[0]?.kept_available_at, records[0]?.kept_seq);
       return { rows: rowsOf(records), window: windowOf(records), ...(firstKept && { firstKept }) };
     });
+  }
+
+  /** Runs work on the pool that a worker waits for. */
+  runBounded(kind: BoundedWork, work: BoundedTableWork): Promise<SqlRecord[]> {
+    const { dialect, table } = this.#options;
+    return this.#watched(this.#statements.run(kind, (serverMs) => work(dialect, table, serverMs)));
   }
 
   /** Runs any other work of the store on the pool: all of it shows whether the pool responds. */
@@ -115,6 +127,11 @@ export class ClaimRunner {
   /** After a failover, for example, the pool may be on a different server than a session opened before it. */
   invalidateSessions(): void {
     for (const session of this.#options.sessions ?? []) session.invalidate();
+  }
+
+  #claim(work: SqlWork, size: Pick<UnkeyedClaim, 'isBacklog' | 'limit'>): Promise<SqlRecord[]> {
+    const inSession = this.#claimInSession(work, size);
+    return this.#watched(inSession ?? this.#statements.run('claim', () => work));
   }
 
   /**

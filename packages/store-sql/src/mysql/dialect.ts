@@ -13,6 +13,7 @@ import { pauses } from './pauses.js';
 import { processed } from './processed.js';
 import { createStatements, lockSchema, schemaTitle, unlockSchema } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
+import { limit } from './statement-limit.js';
 import { workers } from './workers.js';
 
 /** The dialect for MariaDB 10.6 or newer and MySQL 8.0.17 or newer; tested on MariaDB 10.11 and MySQL 9.7. */
@@ -35,6 +36,7 @@ export const mysql = {
   },
   longTransactions,
   faultOf,
+  limit,
   insert,
   findExisting,
   claimUnkeyed,

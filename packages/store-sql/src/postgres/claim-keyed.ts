@@ -19,7 +19,7 @@ const LOCK_TIMEOUT = '55P03';
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
     try {
-      yield lockKeyedClaims(table, claim.lockWaitMs);
+      yield lockKeyedClaims(table, claim.lockWaitMs, claim.serverMs);
     } catch (error) {
       throw sqlState(error) === LOCK_TIMEOUT ? new KeyedLockTimeout(error) : error;
     }

@@ -2,6 +2,7 @@ import type { KeyedLockStatements } from '../dialect.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { CLAIM_SETTINGS } from './claim.js';
+import { limitStatements } from './statement-limit.js';
 
 /** The maximum wait for a dispatcher that stalled between its lock and its commit. */
 const STALLED_CLAIMER_MS = 5_000;
@@ -11,17 +12,18 @@ const LOCK_SPACE = 0x706f7374;
 /**
  * Held for one statement and a commit. The server cuts off a holder that stalls in between. Identified by the table's
  * oid, since one instance may name the schema that another finds by its search path. The columns are evaluated in order,
- * so the timeout applies to this lock and to nothing after it.
+ * so the timeout applies to this lock and to nothing after it. The statement that follows gets its own limit.
  */
-export function lockKeyedClaims(table: TableName, waitMs: number): SqlStatement {
+export function lockKeyedClaims(table: TableName, waitMs: number, statementMs: number): SqlStatement {
   return {
     text: `
       select ${CLAIM_SETTINGS}, set_config('idle_in_transaction_session_timeout', '${STALLED_CLAIMER_MS}', true),
         set_config('lock_timeout', $2::text, true),
         pg_advisory_xact_lock(${LOCK_SPACE}, $1::regclass::oid::int)::text,
-        set_config('lock_timeout', before, true)
+        set_config('lock_timeout', before, true),
+        ${limitStatements('$3')}
       from (select current_setting('lock_timeout') as before offset 0) s`,
-    values: [table.sql, String(waitMs)],
+    values: [table.sql, String(waitMs), statementMs],
   };
 }
 

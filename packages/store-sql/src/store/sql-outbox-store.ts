@@ -63,11 +63,20 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     const table = new TableName(options, dialect.quote);
     const report = (error: unknown): void => this.reportProblem(error);
     this.#database = { executor, dialect, table };
-    this.#runner = new ClaimRunner({ executor, dialect, table, sessions, clock, report });
+    this.#runner = new ClaimRunner({
+      executor,
+      dialect,
+      table,
+      sessions,
+      claimTimeoutMs: this.claimTimeoutMs,
+      clock,
+      report,
+    });
     this.#claims = new ClaimScheduler(this.#runner, clock);
     const wakesWorkers = options.wakeup ?? true;
     if (wakesWorkers && dialect.notify) {
-      this.#hints = new EnqueueHints(dialect.notify, table, executor, clock);
+      const bounded: SqlExecutor<never> = (work) => this.#runner.runBounded('wake-up', () => work);
+      this.#hints = new EnqueueHints(dialect.notify, table, bounded, clock);
     }
   }
 
@@ -80,7 +89,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       return inPublishOrder(claimed).map((record) => toOutboxRow(record, token));
     } catch (error) {
       // The claim may have been committed although its response was lost. Nothing was published from it, so release it.
-      await this.#runner.run((dialect, table) => dialect.releaseToken(table, token)).catch(() => []);
+      await this.#runner
+        .runBounded('release', (dialect, table) => dialect.releaseToken(table, token))
+        .catch(() => []);
       throw error;
     }
   }
@@ -90,7 +101,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     const others = outcomes.filter((outcome): outcome is UnpublishedOutcome => outcome.kind !== 'dispatched');
     const ours: string[] = [];
     const add = async (work: TableWork): Promise<void> => {
-      ours.push(...idsOf(await this.#runner.run(work)));
+      ours.push(...idsOf(await this.#runner.runBounded('settle', work)));
     };
     if (dispatched.length > 0) {
       await add((dialect, table) => dialect.settleDispatched(table, token, dispatched));
@@ -108,7 +119,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     if (ids.length === 0) return [];
     const timeoutMs = this.claimTimeoutMs;
     return idsOf(
-      await this.#runner.run((dialect, table) => dialect.extendClaim(table, token, ids, timeoutMs)),
+      await this.#runner.runBounded('extend', (dialect, table) =>
+        dialect.extendClaim(table, token, ids, timeoutMs),
+      ),
     );
   }
 
@@ -130,7 +143,10 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   async backlog(atMost?: number): Promise<OutboxBacklog> {
     const bound = atMost === Number.POSITIVE_INFINITY ? undefined : atMost;
     if (bound !== undefined) assertLimit(bound);
-    const [record] = await this.#runner.run((dialect, table) => dialect.backlog(table, bound));
+    const work: TableWork = (dialect, table) => dialect.backlog(table, bound);
+    // Health checks ask for a few rows; counting all of them may take its time.
+    const [record] =
+      bound === undefined ? await this.#runner.run(work) : await this.#runner.runBounded('inspect', work);
     return {
       pending: Number(record?.pending),
       due: Number(record?.due),
@@ -139,7 +155,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   }
 
   override async lookAhead(): Promise<LookAhead> {
-    const records = await this.#runner.run((dialect, table) => dialect.lookAhead(table));
+    const records = await this.#runner.runBounded('inspect', (dialect, table) => dialect.lookAhead(table));
     const next = records.find(({ in_ms }) => in_ms !== null);
     const pausedTopics = records.flatMap(({ topic }) => (topic === null ? [] : String(topic))).sort();
     return { ...(next && { nextDueInMs: Math.ceil(Number(next.in_ms)) }), pausedTopics };

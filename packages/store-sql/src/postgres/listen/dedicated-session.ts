@@ -1,14 +1,13 @@
 import type { Clock } from '@postcommit/core';
 import { BoundedWaits } from '@postcommit/core/internal';
 import { atMost } from '../../at-most.js';
+import { STATEMENT_MS } from '../../bounded-statements.js';
 import type { ClaimSession } from '../../claim/claim-sessions.js';
 import type { SqlRecord, SqlStatement } from '../../sql-statement.js';
 import type { ListenClientLike } from './listen-client-like.js';
 
 /** A step that takes longer has failed: a connection can die without any notice. */
 const STEP_MS = 10_000;
-/** How long `endClaims` waits for the last claim: cutting it off would leave unknown what was claimed. */
-const LAST_CLAIM_MS = 5_000;
 /** How long the server has to close the connection. */
 const CLOSE_MS = 1_000;
 
@@ -67,7 +66,7 @@ export class DedicatedSession implements ClaimSession {
 
   claim(statement: SqlStatement): Promise<SqlRecord[]> | undefined {
     if (!this.#takesClaims || !this.isFree) return undefined;
-    const claiming = this.#query(this.#nameOf(statement), statement);
+    const claiming = this.#query(this.#nameOf(statement), statement, STATEMENT_MS);
     // Like a pool, drop a connection on which a query failed. A claim that times out, even one that waits for a lock,
     // ends the connection too, and the next claim runs on the pool.
     this.#lastClaim = claiming.catch((error: unknown) => this.lose(error));
@@ -82,10 +81,10 @@ export class DedicatedSession implements ClaimSession {
     );
   }
 
-  /** Refuses new claims and waits for the last one, up to a limit. */
+  /** Refuses new claims and waits for the last one: cutting it off would leave unknown what was claimed. */
   async endClaims(): Promise<void> {
     this.#takesClaims = false;
-    await atMost(LAST_CLAIM_MS, this.#lastClaim, this.#clock);
+    await this.#lastClaim;
   }
 
   /** Fails when the step takes too long, or when the connection ends in the meantime. */
@@ -117,9 +116,9 @@ export class DedicatedSession implements ClaimSession {
     await atMost(CLOSE_MS, ending, this.#clock);
   }
 
-  async #query(name: string, { text, values }: SqlStatement): Promise<SqlRecord[]> {
+  async #query(name: string, { text, values }: SqlStatement, limitMs?: number): Promise<SqlRecord[]> {
     const query = { name, text, values: [...values] };
-    return (await this.step('a query', () => this.#client.query(query))).rows;
+    return (await this.step('a query', () => this.#client.query(query), limitMs)).rows;
   }
 
   #nameOf({ text }: SqlStatement): string {

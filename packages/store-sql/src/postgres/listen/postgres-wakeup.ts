@@ -50,7 +50,7 @@ export class PostgresWakeup extends OutboxWakeup {
     super();
     assertKnownOptions('PostgresWakeup', options, WAKEUP_NAMES);
     this.#source = {
-      executor: (work) => executor(work),
+      executor: (work, tx, bound) => executor(work, tx, bound),
       listenClient: options.listenClient,
       table: new TableName(options),
       clock: options.clock ?? backgroundClock,

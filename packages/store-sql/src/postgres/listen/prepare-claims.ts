@@ -1,3 +1,4 @@
+import { STATEMENT_MS, serverLimitMs } from '../../bounded-statements.js';
 import type { SqlExecutor, SqlRecord, SqlStatement } from '../../sql-statement.js';
 import type { TableName } from '../../table-name.js';
 import type { DedicatedSession } from './dedicated-session.js';
@@ -6,7 +7,8 @@ import type { DedicatedSession } from './dedicated-session.js';
  * Settings for a session with prepared statements. Each gets one plan, perhaps made on an empty table, and keeps it
  * however the table grows. So the only plan allowed is the one that reads an index in its order. `jit` is off because
  * before PostgreSQL 18 a disabled plan node gets a huge cost, which would trigger it. READ COMMITTED because under a
- * stricter default a claim that meets another would fail instead of skipping its rows.
+ * stricter default a claim that meets another would fail instead of skipping its rows. The server ends a claim before we
+ * give it up.
  */
 const CLAIM_SETTINGS = [
   ['plan_cache_mode', 'force_generic_plan'],
@@ -15,6 +17,7 @@ const CLAIM_SETTINGS = [
   ['enable_sort', 'off'],
   ['jit', 'off'],
   ['default_transaction_isolation', 'read committed'],
+  ['statement_timeout', String(serverLimitMs(STATEMENT_MS))],
 ] as const;
 
 /**

@@ -1,8 +1,10 @@
 import { type Clock, OutboxError } from '@postcommit/core';
 import { backoffDelayMs, type WakeupListener } from '@postcommit/core/internal';
+import { BoundedStatements } from '../../bounded-statements.js';
 import type { ClaimSessions } from '../../claim/claim-sessions.js';
-import type { SqlExecutor } from '../../sql-statement.js';
+import type { SqlExecutor, SqlRecord, SqlWork } from '../../sql-statement.js';
 import type { TableName } from '../../table-name.js';
+import { faultOf } from '../faults.js';
 import type { ListenClientLike } from './listen-client-like.js';
 import { ListenerConnection } from './listener-connection.js';
 import { notifyProbe } from './notify.js';
@@ -30,6 +32,7 @@ interface Failure {
 export class WakeupSubscription {
   readonly #source: SubscriptionSource;
   readonly #listener: WakeupListener;
+  readonly #statements: BoundedStatements;
   readonly #ended: Promise<void>;
   #connection: ListenerConnection | undefined;
   #endPause: (() => void) | undefined;
@@ -40,6 +43,7 @@ export class WakeupSubscription {
   constructor(source: SubscriptionSource, listener: WakeupListener) {
     this.#source = source;
     this.#listener = listener;
+    this.#statements = new BoundedStatements({ ...source, dialect: { faultOf } });
     this.#ended = this.#run();
   }
 
@@ -48,6 +52,7 @@ export class WakeupSubscription {
     this.#isStopped = true;
     this.#endPause?.();
     await this.#connection?.session.endClaims();
+    this.#statements.giveUp(new Error('the subscription was stopped'));
     await this.#connection?.close();
     await this.#ended;
   }
@@ -64,12 +69,12 @@ export class WakeupSubscription {
   }
 
   async #listenUntilLost(): Promise<Failure> {
-    const { executor, listenClient, table, clock } = this.#source;
+    const { listenClient, table, clock } = this.#source;
     try {
       const connection = new ListenerConnection(listenClient(), table, () => this.#hint(), clock);
       this.#connection = connection;
       await connection.open();
-      const isProven = await connection.hears((probe) => executor(notifyProbe(table, probe)));
+      const isProven = await connection.hears((probe) => this.#ask(notifyProbe(table, probe)));
       // What worked before will work again, for example once a failover is over.
       if (!isProven) return { error: cannotListen(), willRetry: this.#wasProven };
       await this.#offerForClaims(connection);
@@ -84,8 +89,13 @@ export class WakeupSubscription {
   }
 
   async #offerForClaims({ session }: ListenerConnection): Promise<void> {
-    const { claimSessions, executor, table } = this.#source;
-    if (claimSessions && (await prepareClaims(session, executor, table))) claimSessions.add(session);
+    const { claimSessions, table } = this.#source;
+    if (claimSessions && (await prepareClaims(session, (work) => this.#ask(work), table)))
+      claimSessions.add(session);
+  }
+
+  #ask(work: SqlWork): Promise<SqlRecord[]> {
+    return this.#statements.run('wake-up', () => work);
   }
 
   async #closeConnection(): Promise<void> {
