@@ -1,4 +1,4 @@
-import { MemoryOutboxStore, OutboxMemoryModule } from '@postcommit/store-memory';
+import { MemoryOutboxStore, MemoryTable, OutboxMemoryModule } from '@postcommit/store-memory';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { OutboxDispatcher } from '../src/dispatch/outbox-dispatcher.js';
 import { EnqueuePipeline } from '../src/enqueue/enqueue-pipeline.js';
@@ -12,8 +12,10 @@ import { OutboxModule, type OutboxModuleOptions } from '../src/outbox-module.js'
 import { OutboxPublisher } from '../src/publish/outbox-publisher.js';
 import { OutboxRoutes } from '../src/publish/publisher-routes.js';
 import { OutboxDriver } from '../src/store/outbox-driver.js';
+import { OutboxPauses } from '../src/store/outbox-pauses.js';
 import { OutboxStore } from '../src/store/outbox-store.js';
 import { OutboxWakeup, type WakeupListener } from '../src/store/outbox-wakeup.js';
+import { OutboxWorkers } from '../src/store/outbox-workers.js';
 import { OutboxWorker } from '../src/worker/outbox-worker.js';
 import { deferred, refusal, scripted } from './outbox-fixture.js';
 
@@ -53,8 +55,11 @@ describe('OutboxModule with OutboxMemoryModule', () => {
       EnqueuePipeline,
       OutboxDispatcher,
       OutboxWorker,
+      MemoryTable,
       MemoryOutboxStore,
       OutboxStore,
+      OutboxWorkers,
+      OutboxPauses,
     ]);
   });
 

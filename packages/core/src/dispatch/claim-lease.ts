@@ -52,7 +52,9 @@ export class ClaimLease {
       sentAtMs: claim.sentAtMs,
       clock,
       renew: () => this.#extend(),
-      onExpired: (why) => this.#loseAll(why),
+      onExpired: (why) => {
+        for (const flight of rows) this.#lose(flight, `it expired and could not be extended${why}`);
+      },
     });
   }
 
@@ -126,10 +128,6 @@ export class ClaimLease {
     for (const flight of asked)
       if (!kept.has(flight.id)) this.#lose(flight, 'another dispatcher took it, or it was requeued');
     return this.#rows.some(({ isHeld }) => isHeld);
-  }
-
-  #loseAll(why: string): void {
-    for (const flight of this.#rows) this.#lose(flight, `it expired and could not be extended${why}`);
   }
 
   #lose(flight: RowInFlight, why: string): void {
