@@ -37,6 +37,8 @@ export interface WorkerHealth {
   readonly outages?: readonly Outage[];
   /** Whether hints from other processes arrive. If not, the worker polls. */
   readonly isListening: boolean;
+  /** Why the worker polls instead of listening; absent while it listens, or is stopped. */
+  readonly pollingReason?: string;
   readonly error?: string;
 }
 
@@ -77,7 +79,8 @@ export class OutboxWorker {
   #run: WorkerRun | undefined;
   #unsubscribe: () => Promise<void> = async () => {};
   #stopping: Promise<string[]> | undefined;
-  #isListening = false;
+  /** Why hints from other processes don't arrive; undefined while they do. */
+  #pollingReason: string | undefined;
 
   constructor(store: OutboxStore, publisher: OutboxPublisher | PublishFunction, options: WorkerOptions = {}) {
     assertKnownOptions('OutboxWorker', options, WORKER_NAMES);
@@ -159,9 +162,11 @@ export class OutboxWorker {
     const { lastAnswerAgeMs } = trouble;
     const outages = engine.availability.outages();
     const isRunning = this.#run !== undefined && this.#stopping === undefined;
+    const pollingReason = this.#pollingReason;
     const known = {
       rowsInFlight: this.#run?.rowsInFlight ?? 0,
       isListening: this.#isListening,
+      ...(isRunning && pollingReason !== undefined && { pollingReason }),
       ...(outages.length > 0 && { outages }),
       ...(lastAnswerAgeMs !== undefined && { lastPollAgeMs: lastAnswerAgeMs }),
     };
@@ -179,11 +184,16 @@ export class OutboxWorker {
     }
   }
 
+  get #isListening(): boolean {
+    return this.#run !== undefined && this.#pollingReason === undefined;
+  }
+
   #subscribe(run: WorkerRun): () => Promise<void> {
+    this.#pollingReason = this.#wakeup ? 'not listening yet' : 'the store has no wake-up';
     const stopListening = this.#wakeup?.subscribe({
       onHint: () => run.hintToAll(),
       onStatus: (status) => {
-        this.#isListening = status.isListening;
+        this.#pollingReason = status.isListening ? undefined : errorText(status.error);
         this.#emitWakeup(status);
       },
     });
@@ -205,7 +215,6 @@ export class OutboxWorker {
     const abandoned = await this.#run.stop(graceMs, unsubscribed);
     this.#eventLoop.stop();
     this.#run = undefined;
-    this.#isListening = false;
     this.events.emit('stopped', { abandoned });
     return abandoned;
   }

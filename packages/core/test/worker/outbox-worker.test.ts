@@ -478,19 +478,27 @@ describe('a wake-up', () => {
     const running = worker(scripted(), { wakeup });
     const told = listen(running.events, 'wakeup');
     running.start();
-    expect(await running.health()).toMatchObject({ isListening: false });
+    expect(await running.health()).toMatchObject({ isListening: false, pollingReason: 'not listening yet' });
     wakeup.emit({ isListening: true });
-    expect(await running.health()).toMatchObject({ isListening: true, status: 'up' });
+    const listening = await running.health();
+    expect(listening).toMatchObject({ isListening: true, status: 'up' });
+    expect(listening).not.toHaveProperty('pollingReason');
     const error = new Error('connection lost');
     wakeup.emit({ isListening: false, error, willRetry: true });
-    expect(await running.health()).toMatchObject({ isListening: false, status: 'up' });
+    expect(await running.health()).toMatchObject({
+      isListening: false,
+      pollingReason: 'connection lost',
+      status: 'up',
+    });
     expect(told.map((one) => one.told)).toEqual([
       { isListening: true, pollIntervalMs: 1_000 },
       { isListening: false, pollIntervalMs: 1_000, error, willRetry: true },
     ]);
     wakeup.emit({ isListening: true });
     await running.stop();
-    expect(await running.health()).toMatchObject({ isListening: false });
+    const stopped = await running.health();
+    expect(stopped).toMatchObject({ isListening: false });
+    expect(stopped).not.toHaveProperty('pollingReason');
   });
 
   test('that is missing is reported once, at the start', async () => {
@@ -1115,15 +1123,17 @@ describe('the health of a worker', () => {
     await clock.advance(500);
     const publisher = new ManualPublisher();
     const running = worker(publisher);
-    const idle = { rowsInFlight: 0, isListening: false };
-    expect(await running.health()).toEqual({ ...idle, status: 'stopped', oldestPendingAgeMs: 500 });
+    const idle = { rowsInFlight: 0, isListening: false, oldestPendingAgeMs: 500 };
+    const pollingReason = 'the store has no wake-up';
+    expect(await running.health()).toEqual({ ...idle, status: 'stopped' });
     running.start();
-    expect(await running.health()).toEqual({ ...idle, status: 'up', oldestPendingAgeMs: 500 });
+    expect(await running.health()).toEqual({ ...idle, status: 'up', pollingReason });
     await clock.idle();
     expect(await running.health()).toEqual({
       status: 'up',
       rowsInFlight: 1,
       isListening: false,
+      pollingReason,
       lastPollAgeMs: 0,
       oldestPendingAgeMs: 500,
     });
@@ -1180,6 +1190,7 @@ describe('the health of a worker', () => {
       status: 'down',
       rowsInFlight: 0,
       isListening: false,
+      pollingReason: 'the store has no wake-up',
       oldestPendingAgeMs: 10,
       error: 'connect postgres://***@db refused',
     });
