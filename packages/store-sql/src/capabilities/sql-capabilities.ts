@@ -35,15 +35,22 @@ export interface SqlDatabase {
 }
 
 /** Binds a token to a factory that takes the database; each store module resolves its own dependencies. */
-export type BindToDatabase = <T>(token: Token<T>, make: (database: SqlDatabase) => T) => Provider<T>;
+export type BindToDatabase<Database extends SqlDatabase = SqlDatabase> = <T>(
+  token: Token<T>,
+  make: (database: Database) => T,
+) => Provider<T>;
 
 /** The options of a store module that determine whether workers listen. */
-export interface ListeningOptions extends Pick<SqlOutboxStoreOptions, 'wakeup' | 'clock'> {
-  readonly listenClient?: (() => ListenClientLike) | undefined;
+export interface ListeningOptions<Database extends SqlDatabase = SqlDatabase>
+  extends Pick<SqlOutboxStoreOptions, 'wakeup' | 'clock'> {
+  readonly listenClient?: ((database: Database) => ListenClientLike) | undefined;
 }
 
 /** Returns what a store module binds besides its store. Includes `OutboxWakeup` only if `listenClient` is set. */
-export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions = {}): Provider[] {
+export function sqlCapabilities<Database extends SqlDatabase = SqlDatabase>(
+  bind: BindToDatabase<Database>,
+  options: ListeningOptions<Database> = {},
+): Provider[] {
   const { wakeup = true, listenClient, clock } = options;
   const capabilities: Provider[] = [
     provideFactory(ClaimSessions, [], () => new ClaimSessions()),
@@ -55,12 +62,13 @@ export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions 
     bind(OutboxPauses, ({ executor, table }) => new SqlOutboxPauses(executor, table)),
   ];
   if (!wakeup || !listenClient) return capabilities;
-  const listening = { listenClient, ...(clock && { clock }) };
   return [
     ...capabilities,
-    bind(OutboxWakeup, ({ executor, table, claimSessions }) => {
+    bind(OutboxWakeup, (database) => {
+      const { executor, table, claimSessions } = database;
       assertNotifies(table);
       const { dialect: _, ...named } = table;
+      const listening = { listenClient: () => listenClient(database), ...(clock && { clock }) };
       return new PostgresWakeup(executor, { ...named, ...listening, claimSessions });
     }),
   ];
