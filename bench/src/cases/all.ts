@@ -9,6 +9,7 @@ import { heldClaimCase } from './held-claim.js';
 import { keyedCase } from './keyed.js';
 import { latencyCase } from './latency.js';
 import { mariadbCase } from './mariadb.js';
+import { rateCase } from './rate.js';
 import { steadyCase } from './steady.js';
 import { telemetryCase } from './telemetry.js';
 
@@ -18,6 +19,7 @@ export function allCases(setting: Setting): Case[] {
     bulkCase,
     drainCase,
     latencyCase,
+    rateCase,
     keyedCase,
     heldClaimCase,
     steadyCase,

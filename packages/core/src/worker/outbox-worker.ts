@@ -191,7 +191,7 @@ export class OutboxWorker {
   #subscribe(run: WorkerRun): () => Promise<void> {
     this.#pollingReason = this.#wakeup ? 'not listening yet' : 'the store has no wake-up';
     const stopListening = this.#wakeup?.subscribe({
-      onHint: () => run.hintToAll(),
+      onHint: (kind = 'burst') => run.hintToAll(kind === 'commit' ? 'after-commit' : 'burst'),
       onStatus: (status) => {
         this.#pollingReason = status.isListening ? undefined : errorText(status.error);
         this.#emitWakeup(status);

@@ -75,7 +75,7 @@ export function sqlCapabilities<Database extends SqlDatabase = SqlDatabase>(
 }
 
 function assertNotifies({ dialect = postgres }: SqlTableOptions): void {
-  if (dialect.notify) return;
+  if (dialect.hints) return;
   throw new OutboxError(
     'INVALID_CONFIG',
     `listenClient is for PostgreSQL: ${dialect.name} can't wake workers, they poll instead; leave it out`,

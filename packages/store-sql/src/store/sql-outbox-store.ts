@@ -66,8 +66,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     this.#runner = new ClaimRunner({ executor, dialect, table, sessions, clock, report });
     this.#claims = new ClaimScheduler(this.#runner, clock);
     const wakesWorkers = options.wakeup ?? true;
-    if (wakesWorkers && dialect.notify) {
-      this.#hints = new EnqueueHints(dialect.notify, table, executor, clock);
+    if (wakesWorkers && dialect.hints) {
+      this.#hints = new EnqueueHints(dialect.hints, table, executor, clock);
     }
   }
 
@@ -203,7 +203,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     // Workers in this process are woken without the database.
     const hints = this.hasEnqueueListeners ? undefined : this.#hints;
     try {
-      await executor(hints ? hints.addTo(insert, rows) : insert, tx);
+      if (hints) await hints.insert(insert, rows, (statement) => executor(statement, tx));
+      else await executor(insert, tx);
     } catch (error) {
       const runner = tx === undefined ? this.#runner : undefined;
       throw await insertError(error, { dialect, table, rows, runner });
