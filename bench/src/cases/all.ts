@@ -2,6 +2,7 @@ import type { Case, Setting } from '../case.js';
 import { backlogCase } from './backlog.js';
 import { bulkCase } from './bulk.js';
 import { drainCase } from './drain.js';
+import { dueCase } from './due.js';
 import { enqueueCase } from './enqueue.js';
 import { grownClaimCase } from './grown-claim.js';
 import { growthCase } from './growth.js';
@@ -20,6 +21,7 @@ export function allCases(setting: Setting): Case[] {
     drainCase,
     latencyCase,
     rateCase,
+    dueCase,
     keyedCase,
     heldClaimCase,
     steadyCase,

@@ -5,7 +5,7 @@ import type { OutboxEntry, OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
 import type { OutboxPublisher, PublishFunction } from '../../src/publish/outbox-publisher.js';
-import type { OutboxWakeup } from '../../src/store/outbox-wakeup.js';
+import type { HintKind, OutboxWakeup } from '../../src/store/outbox-wakeup.js';
 import { OutboxWorker, type WorkerOptions } from '../../src/worker/outbox-worker.js';
 import {
   type CountingClock,
@@ -63,7 +63,6 @@ async function finish(publisher: ManualPublisher, clock: CountingClock): Promise
   }
 }
 
-/** A wake-up that a test rings by hand. */
 describe('a worker drains a backlog', () => {
   test('of many batches, publishing each row once', async () => {
     const { store, clock, worker } = open();
@@ -470,6 +469,40 @@ describe('a wake-up', () => {
     wakeup.hint();
     await clock.idle();
     expect(publisher.published).toEqual(['x1']);
+  });
+
+  test.each<[HintKind | undefined, number]>([
+    ['commit', 3],
+    ['burst', 10],
+    [undefined, 10],
+  ])('of the kind %s is followed by as many looks as rows may have come', async (kind, looks) => {
+    const { store, clock, worker } = open();
+    const wakeup = new ManualWakeup();
+    worker(scripted(), { wakeup }).start();
+    await clock.advance(3_500);
+    const before = store.timesOf('fetchPending').length;
+    wakeup.hint(kind);
+    await clock.advance(25);
+    expect(store.timesOf('fetchPending')).toHaveLength(before + looks);
+  });
+
+  test('for a commit during a look is followed by another look', async () => {
+    const { store, clock, worker } = open();
+    const wakeup = new ManualWakeup();
+    const publisher = scripted();
+    vi.spyOn(store, 'onEnqueue').mockReturnValue(() => {});
+    worker(publisher, { wakeup }).start();
+    await clock.advance(3_500);
+    const look = deferred();
+    store.after.fetchPending = () => look.promise;
+    await store.enqueue(numbered(1));
+    wakeup.hint('commit');
+    await clock.idle();
+    await store.enqueue({ topic: 'order.paid', payload: {}, id: 'x2' });
+    wakeup.hint('commit');
+    look.resolve();
+    await clock.advance(1);
+    expect(publisher.published).toEqual(['x1', 'x2']);
   });
 
   test('reports whether it listens, as an event and in the health', async () => {
