@@ -1,6 +1,13 @@
 import { VirtualClock } from '@postcommit/store-memory';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { NOTIFY_WINDOW_MS, NotifyDebounce, REFUSED_MS } from '../src/store/notify-debounce.js';
+import {
+  BLOCKED,
+  LONGEST_WINDOW_MS,
+  NOTIFY_WINDOW_MS,
+  NotifyDebounce,
+  REFUSED_MS,
+  SHARED_BY,
+} from '../src/store/notify-debounce.js';
 
 let clock: VirtualClock;
 /** When a trailing notification was sent, in milliseconds since the start. */
@@ -53,7 +60,7 @@ describe('at ordinary rates', () => {
 });
 
 describe('a storm', () => {
-  it('begins with two refusals in a row; then enqueues only try once in a window', async () => {
+  it('begins with two refusals in a row; then one enqueue tries after each trailing notification', async () => {
     expect(refused(1_000)).toEqual([true, true, ...Array(998).fill(false)]);
     await clock.advance(REFUSED_MS);
     expect(trailing).toEqual([REFUSED_MS]);
@@ -62,7 +69,7 @@ describe('a storm', () => {
     expect(trailing).toEqual([REFUSED_MS, REFUSED_MS + NOTIFY_WINDOW_MS]);
   });
 
-  it('that continues is announced once in each window', async () => {
+  it('in one busy process is announced once in each window', async () => {
     let tries = 0;
     for (let ms = 0; ms < 250; ms++) {
       tries += refused(10).filter(Boolean).length;
@@ -70,6 +77,32 @@ describe('a storm', () => {
     }
     expect(trailing).toEqual(Array.from({ length: 10 }, (_, index) => REFUSED_MS + index * NOTIFY_WINDOW_MS));
     expect(tries).toBe(12);
+  });
+
+  it('of many processes is announced by each once for ten enqueues, or in 200 ms', async () => {
+    refused(2);
+    await clock.advance(REFUSED_MS);
+    for (let enqueues = 0; enqueues < 2 * SHARED_BY; enqueues++) {
+      refused(1);
+      await clock.advance(10);
+    }
+    expect(trailing).toHaveLength(3);
+    refused(1);
+    await clock.advance(LONGEST_WINDOW_MS);
+    expect(trailing).toHaveLength(4);
+  });
+
+  it('in which nobody can notify is announced once in each window, however little is enqueued', async () => {
+    for (let tries = 0; tries < BLOCKED; tries++) {
+      refused(2);
+      await clock.advance(LONGEST_WINDOW_MS);
+    }
+    const before = trailing.length;
+    for (let count = 1; count <= 5; count++) {
+      refused(1);
+      await clock.advance(NOTIFY_WINDOW_MS);
+      expect(trailing).toHaveLength(before + count);
+    }
   });
 
   it('is over when the database takes the next notification', async () => {
@@ -86,7 +119,7 @@ describe('a trailing notification', () => {
     send = () => Promise.reject(new Error('the database is gone'));
     refused(3);
     await clock.advance(REFUSED_MS);
-    refused(1);
+    refused(SHARED_BY);
     await clock.advance(NOTIFY_WINDOW_MS);
     expect(trailing).toHaveLength(2);
   });
@@ -99,7 +132,7 @@ describe('a trailing notification', () => {
       });
     refused(2);
     await clock.advance(REFUSED_MS);
-    expect(refused(3)).toEqual([false, false, false]);
+    expect(refused(SHARED_BY)).toEqual(Array(SHARED_BY).fill(false));
     await clock.advance(5 * NOTIFY_WINDOW_MS);
     expect(trailing).toEqual([REFUSED_MS]);
     answer();

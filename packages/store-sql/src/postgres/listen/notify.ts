@@ -29,18 +29,22 @@ export function notify(table: TableName): SqlStatement {
 
 /**
  * An insert that notifies when its transaction commits, unless too many open ones will do so: then `notified` is null. An
- * advisory lock for each of them counts across all processes, and its end is the end of the transaction.
+ * advisory lock for each of them counts across all processes, and its end is the end of the transaction. The last one
+ * announces a burst, since others are probably refused meanwhile.
  */
 export function insertAndNotify(table: TableName, { text, values }: SqlStatement): SqlStatement {
-  const channel = values.length + 1;
+  const channel = `$${values.length + 1}::text`;
   const places = Array.from(
     { length: NOTIFYING_TRANSACTIONS },
-    (_, place) => `pg_try_advisory_xact_lock(${LOCK_SPACE}, hashtext($${channel}::text) # ${place})`,
+    (_, place) => `pg_try_advisory_xact_lock(${LOCK_SPACE}, hashtext(${channel}) # ${place})`,
   );
   return {
     // A data-modifying WITH runs to completion even if nothing reads from it.
     text: `with inserted as (${text})
-      select case when ${places.join(' or ')} then pg_notify($${channel}, '${COMMIT}')::text end as notified`,
+      select case
+        when ${places.slice(0, -1).join(' or ')} then pg_notify(${channel}, '${COMMIT}')::text
+        when ${places.at(-1)} then pg_notify(${channel}, '')::text
+      end as notified`,
     values: [...values, channelOf(table)],
   };
 }
