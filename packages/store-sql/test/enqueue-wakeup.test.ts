@@ -2,11 +2,12 @@ import type { OutboxEntry } from '@postcommit/core';
 import { VirtualClock } from '@postcommit/store-memory';
 import { SqlOutboxSchema } from '@postcommit/store-sql';
 import type pg from 'pg';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { NOTIFY_WINDOW_MS } from '../src/store/notify-debounce.js';
 import { countingPool } from './counting-pool.js';
 import { type Listener, listenOn } from './listener.js';
+import { beginOn, fillPlaces } from './notifying-transactions.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres();
@@ -32,15 +33,8 @@ async function endWindow(): Promise<void> {
   await store.flushWakeup();
 }
 
-async function begin(): Promise<pg.PoolClient> {
-  const client = await fixture.pool.connect();
-  onTestFinished(async () => {
-    await client.query('rollback');
-    client.release();
-  });
-  await client.query('begin');
-  return client;
-}
+const begin = (): Promise<pg.PoolClient> => beginOn(fixture);
+const fill = (): Promise<pg.PoolClient[]> => fillPlaces(fixture);
 
 describe('an enqueue', () => {
   it('notifies when its transaction commits, not before', async () => {
@@ -107,18 +101,6 @@ describe('an enqueue', () => {
     expect(await listener.taken()).toEqual([HINT]);
   });
 });
-
-/** Transactions that will notify at their COMMIT, as many as may: of another process, for this one knows nothing of them. */
-async function fill(): Promise<pg.PoolClient[]> {
-  const other = new PgOutboxStore(fixture.pool, { clock });
-  const open: pg.PoolClient[] = [];
-  for (let place = 0; place < 4; place++) {
-    const tx = await begin();
-    await other.enqueueWith(tx, entry);
-    open.push(tx);
-  }
-  return open;
-}
 
 describe('enqueues one after another', () => {
   it('notify each, in one statement each', async () => {

@@ -52,19 +52,21 @@ export function sqlCapabilities<Database extends SqlDatabase = SqlDatabase>(
   options: ListeningOptions<Database> = {},
 ): Provider[] {
   const { wakeup = true, listenClient, clock } = options;
+  const bindNamed: typeof bind = (token, make) =>
+    bind(token, (database) => make({ ...database, table: namesOf(database.table) }));
   const capabilities: Provider[] = [
     provideFactory(ClaimSessions, [], () => new ClaimSessions()),
-    bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
-    bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
-    bind(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, table)),
-    bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
-    bind(OutboxWorkers, ({ executor, table }) => new SqlOutboxWorkers(executor, table)),
-    bind(OutboxPauses, ({ executor, table }) => new SqlOutboxPauses(executor, table)),
+    bindNamed(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
+    bindNamed(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
+    bindNamed(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, table)),
+    bindNamed(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
+    bindNamed(OutboxWorkers, ({ executor, table }) => new SqlOutboxWorkers(executor, table)),
+    bindNamed(OutboxPauses, ({ executor, table }) => new SqlOutboxPauses(executor, table)),
   ];
   if (!wakeup || !listenClient) return capabilities;
   return [
     ...capabilities,
-    bind(OutboxWakeup, (database) => {
+    bindNamed(OutboxWakeup, (database) => {
       const { executor, table, claimSessions } = database;
       assertNotifies(table);
       const { dialect: _, ...named } = table;
@@ -72,6 +74,15 @@ export function sqlCapabilities<Database extends SqlDatabase = SqlDatabase>(
       return new PostgresWakeup(executor, { ...named, ...listening, claimSessions });
     }),
   ];
+}
+
+/** A store module passes all its options, and the capabilities reject those that they don't know. */
+function namesOf({ dialect, table, schema }: SqlTableOptions): SqlTableOptions {
+  return {
+    ...(dialect && { dialect }),
+    ...(table !== undefined && { table }),
+    ...(schema !== undefined && { schema }),
+  };
 }
 
 function assertNotifies({ dialect = postgres }: SqlTableOptions): void {
