@@ -1,3 +1,4 @@
 import { packageBuild } from '../../tsup.base.js';
 
-export default packageBuild();
+// For `import.meta.url` in CommonJS.
+export default packageBuild({ shims: true });

@@ -30,7 +30,7 @@ const table: Readonly<Record<string, Allowance>> = {
   'store-memory': { siblings: ['core'] },
   'store-pg': { siblings: ['core', 'store-sql'], peers: ['pg'] },
   'store-typeorm': { siblings: ['core', 'store-sql'], peers: ['typeorm'] },
-  'store-prisma': { siblings: ['core', 'store-sql'] },
+  'store-prisma': { siblings: ['core', 'store-sql'], optionalPeers: ['pg'] },
   'store-testkit': { siblings: ['core'], peers: ['vitest'] },
   'publisher-events': { siblings: ['core'] },
   scheduler: { siblings: ['core'], dependencies: ['croner'] },

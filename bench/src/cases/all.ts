@@ -2,6 +2,7 @@ import type { Case, Setting } from '../case.js';
 import { backlogCase } from './backlog.js';
 import { bulkCase } from './bulk.js';
 import { drainCase } from './drain.js';
+import { dueCase } from './due.js';
 import { enqueueCase } from './enqueue.js';
 import { grownClaimCase } from './grown-claim.js';
 import { growthCase } from './growth.js';
@@ -9,6 +10,7 @@ import { heldClaimCase } from './held-claim.js';
 import { keyedCase } from './keyed.js';
 import { latencyCase } from './latency.js';
 import { mariadbCase } from './mariadb.js';
+import { rateCase } from './rate.js';
 import { steadyCase } from './steady.js';
 import { telemetryCase } from './telemetry.js';
 
@@ -18,6 +20,8 @@ export function allCases(setting: Setting): Case[] {
     bulkCase,
     drainCase,
     latencyCase,
+    rateCase,
+    dueCase,
     keyedCase,
     heldClaimCase,
     steadyCase,

@@ -6,7 +6,7 @@ import { bullmq } from '../subjects/bullmq.js';
 import { graphileWorker, graphileWorker018 } from '../subjects/graphile-worker.js';
 import { handWritten } from '../subjects/hand-written.js';
 import { pgBoss12, pgBossWork } from '../subjects/pg-boss.js';
-import { postcommitNoWakeup, postcommitPg } from '../subjects/postcommit-pg.js';
+import { postcommitManyStores, postcommitNoWakeup, postcommitPg } from '../subjects/postcommit-pg.js';
 import { postcommitPrisma } from '../subjects/postcommit-prisma.js';
 import { postcommitTypeorm } from '../subjects/postcommit-typeorm.js';
 import { rawSql, rawSqlPrepared } from '../subjects/raw-sql.js';
@@ -16,6 +16,7 @@ const CONCURRENCIES = [1, 10, 50];
 const LINES = [
   postcommitPg,
   postcommitNoWakeup,
+  postcommitManyStores,
   postcommitTypeorm,
   postcommitPrisma,
   rawSql,
@@ -68,6 +69,7 @@ export function enqueueCase(setting: Setting): Case {
     targets: [
       target(postcommitPg.name, rawSql.name, 1, 0.9),
       target(postcommitPg.name, postcommitNoWakeup.name, 50, 0.9),
+      target(postcommitManyStores.name, postcommitNoWakeup.name, 50, 0.9),
       target(postcommitPg.name, graphileWorker.name, 10, 1),
       target(postcommitPg.name, pgBossWork.name, 10, 1),
     ],

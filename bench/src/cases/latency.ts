@@ -8,7 +8,12 @@ import { count, percentile } from '../statistics.js';
 import { monotonicMs, type Place } from '../subject.js';
 import { bullmq, bullmqDefaults } from '../subjects/bullmq.js';
 import { businessTransaction } from '../subjects/business-transaction.js';
-import { graphileWorker, graphileWorker018, graphileWorkerDefaults } from '../subjects/graphile-worker.js';
+import {
+  graphileWorker,
+  graphileWorker018,
+  graphileWorker018Ten,
+  graphileWorkerDefaults,
+} from '../subjects/graphile-worker.js';
 import { handWritten } from '../subjects/hand-written.js';
 import { createOutbox } from '../subjects/outbox-table.js';
 import { pgBoss12, pgBossDefaults, pgBossWork } from '../subjects/pg-boss.js';
@@ -26,7 +31,7 @@ import {
 const P50 = 'p50';
 const P95 = 'p95';
 const P99 = 'p99';
-const COLUMNS = [P50, P95, P99];
+export const COLUMNS = [P50, P95, P99];
 
 /** Leaves out libraries that only poll in the benchmark's own tight loop: that would not measure them. */
 const LINES = [
@@ -37,6 +42,7 @@ const LINES = [
   handWritten,
   graphileWorker,
   graphileWorker018,
+  graphileWorker018Ten,
   graphileWorkerDefaults,
   pgBossWork,
   pgBoss12,
@@ -75,12 +81,13 @@ export function latencyCase(setting: Setting): Case {
       under(graphileWorker.name, P95),
       under(graphileWorkerDefaults.name, P50),
       under(graphileWorkerDefaults.name, P95),
+      { of: [postcommitPg.name, P50], to: [graphileWorker018Ten.name, P50], atMost: 0.6 },
       { of: [postcommitSameProcess.name, P50], to: 10, atMost: 1 },
     ],
   };
 }
 
-function cellsOf({ ms, sent }: Latencies): Cells {
+export function cellsOf({ ms, sent }: Latencies): Cells {
   if (ms.length < sent) {
     const words = `${count(ms.length)} of ${count(sent)} arrived`;
     return Object.fromEntries(COLUMNS.map((column) => [column, words]));

@@ -1,10 +1,16 @@
 import type { Subject } from '../subject.js';
 import { bullmq, bullmqDefaults } from './bullmq.js';
-import { graphileWorker, graphileWorker018, graphileWorkerDefaults } from './graphile-worker.js';
+import {
+  graphileWorker,
+  graphileWorker018,
+  graphileWorker018Ten,
+  graphileWorkerDefaults,
+} from './graphile-worker.js';
 import { handWritten } from './hand-written.js';
 import { postcommitMariadb, rawMariadb } from './mariadb.js';
 import { pgBoss12, pgBossDefaults, pgBossFetch, pgBossWork } from './pg-boss.js';
 import {
+  postcommitManyStores,
   postcommitNoWakeup,
   postcommitOneCall,
   postcommitPg,
@@ -26,6 +32,7 @@ export const subjects: readonly Subject[] = [
   postcommitPg,
   postcommitOneCall,
   postcommitNoWakeup,
+  postcommitManyStores,
   postcommitSameProcess,
   postcommitTypeorm,
   postcommitPrisma,
@@ -36,6 +43,7 @@ export const subjects: readonly Subject[] = [
   handWritten,
   graphileWorker,
   graphileWorker018,
+  graphileWorker018Ten,
   graphileWorkerDefaults,
   pgBossWork,
   pgBoss12,

@@ -62,6 +62,16 @@ export const graphileWorker018: Subject = {
   ...running(() => import('graphile-worker-0.18'), best.options),
 };
 
+/** For latency: a local queue, and completions in batches, are for throughput. */
+export const graphileWorker018Ten: Subject = {
+  id: 'graphile-worker-0.18-ten',
+  name: 'graphile-worker 0.18, ten jobs',
+  settings: '10 concurrent jobs, 11 connections; no log lines',
+  absent: needsNode(22, 18),
+  cannot: { ...cannot, transact: 'enqueues as with its best settings' },
+  ...running(() => import('graphile-worker-0.18'), { concurrency: 10, maxPoolSize: 11 }),
+};
+
 export const graphileWorkerDefaults: Subject = {
   id: 'graphile-worker-defaults',
   name: 'graphile-worker 0.17, defaults',

@@ -62,6 +62,18 @@ export const postcommitNoWakeup: Subject = {
   open: async (place) => onPool(place, false),
 };
 
+/** As many processes would: no store knows what the others send. */
+export const postcommitManyStores: Subject = {
+  id: 'store-pg-many-stores',
+  name: 'postcommit, store-pg, a store each',
+  settings:
+    'as store-pg, but each concurrent transaction has a store of its own, as if in a process of its own',
+  isOurs: true,
+  prepare: createOutbox,
+  cannot: { consume: 'consumes as store-pg does' },
+  open: async (place) => withManyStores(place),
+};
+
 /** Only the latency case knows how to run it: its consumer is no process of its own. */
 export const postcommitSameProcess: Subject = {
   id: 'store-pg-same-process',
@@ -83,6 +95,24 @@ function onPool(place: Place, wakeup = true): OpenSubject {
     claim: claiming(store),
     // A notification may still be owed, and the pool is about to end.
     close: () => store.flushWakeup(),
+  };
+}
+
+function withManyStores(place: Place): OpenSubject {
+  const idle: PgOutboxStore[] = [];
+  const stores = new Set<PgOutboxStore>();
+  return {
+    ...outboxTable(place),
+    transact: async (orders) => {
+      const store = idle.pop() ?? new PgOutboxStore(place.pool);
+      stores.add(store);
+      const sentAt = await businessTransaction(place, orders, (client) => enqueue(store, client, orders));
+      idle.push(store);
+      return sentAt;
+    },
+    close: async () => {
+      await Promise.all([...stores].map((store) => store.flushWakeup()));
+    },
   };
 }
 

@@ -1,6 +1,5 @@
 import { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
 import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
 import { setup as generatePrismaClient } from '../../../packages/store-prisma/test/generate-client.mjs';
 import { monotonicMs, type Subject } from '../subject.js';
 import { createOutbox, outboxTable } from './outbox-table.js';
@@ -19,11 +18,13 @@ export const postcommitPrisma: Subject = {
     const { PrismaClient } = await import('../../../packages/store-prisma/test/gen/client.js');
     const client = new PrismaClient({ adapter: new PrismaPg({ connectionString: place.url, max: 50 }) });
     const store = new PrismaOutboxStore(client);
-    const listenClient = () => new pg.Client({ connectionString: place.url });
     return {
       ...outboxTable(place),
       consume: (report) =>
-        runApplication(OutboxPrismaModule.forRoot({ client, listenClient }), inBatches(report)),
+        runApplication(
+          OutboxPrismaModule.forRoot({ client, connectionString: place.url }),
+          inBatches(report),
+        ),
       transact: async (orders) => {
         let sentAt = 0;
         await client.$transaction(

@@ -1,5 +1,4 @@
 import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
-import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { monotonicMs, type Subject } from '../subject.js';
 import { createOutbox, outboxTable } from './outbox-table.js';
@@ -14,11 +13,9 @@ export const postcommitTypeorm: Subject = {
   open: async (place) => {
     const dataSource = await new DataSource({ type: 'postgres', url: place.url, poolSize: 50 }).initialize();
     const store = new TypeormOutboxStore(dataSource);
-    const listenClient = () => new pg.Client({ connectionString: place.url });
     return {
       ...outboxTable(place),
-      consume: (report) =>
-        runApplication(OutboxTypeormModule.forRoot({ dataSource, listenClient }), inBatches(report)),
+      consume: (report) => runApplication(OutboxTypeormModule.forRoot({ dataSource }), inBatches(report)),
       transact: async (orders) => {
         let sentAt = 0;
         await dataSource.transaction(async (manager) => {

@@ -35,7 +35,7 @@ export { OutboxDiagnostics } from './store/outbox-diagnostics.js';
 export type { PausedTopic } from './store/outbox-pauses.js';
 export { OutboxPauses } from './store/outbox-pauses.js';
 export type { AdoptionPlan } from './store/outbox-schema.js';
-export type { WakeupListener, WakeupStatus } from './store/outbox-wakeup.js';
+export type { HintKind, WakeupListener, WakeupStatus } from './store/outbox-wakeup.js';
 export type {
   WorkerIdentity,
   WorkerOutage,

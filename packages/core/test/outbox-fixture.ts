@@ -15,7 +15,7 @@ import type { DispatchEventMap, DispatchEventName, DispatchEvents } from '../src
 import type { OutboxPublisher, PublishFunction } from '../src/publish/outbox-publisher.js';
 import type { ClaimOptions } from '../src/store/claim-options.js';
 import type { LookAhead } from '../src/store/look-ahead.js';
-import type { OutboxWakeup, WakeupListener, WakeupStatus } from '../src/store/outbox-wakeup.js';
+import type { HintKind, OutboxWakeup, WakeupListener, WakeupStatus } from '../src/store/outbox-wakeup.js';
 import { OutboxWorker, type WorkerOptions } from '../src/worker/outbox-worker.js';
 
 /** A virtual clock that counts its pending timers. */
@@ -272,8 +272,8 @@ export class ManualWakeup implements OutboxWakeup {
     };
   }
 
-  hint(): void {
-    for (const listener of this.listeners) listener.onHint();
+  hint(kind?: HintKind): void {
+    for (const listener of this.listeners) listener.onHint(kind);
   }
 
   emit(status: WakeupStatus): void {

@@ -17,6 +17,7 @@ import {
   wakeupLifecycle,
 } from '@postcommit/store-sql';
 import { asClient } from './as-client.js';
+import { listenClientFor } from './listen-client.js';
 import type { PrismaClientLike, PrismaTransactionLike } from './prisma-client-like.js';
 import { PrismaClientToken } from './prisma-client-token.js';
 import { prismaExecutor } from './prisma-executor.js';
@@ -24,9 +25,13 @@ import { PrismaOutboxStore, type PrismaOutboxStoreOptions } from './prisma-outbo
 
 export type OutboxPrismaModuleOptions = Omit<PrismaOutboxStoreOptions, 'pipeline' | 'claimSessions'> & {
   /**
-   * Creates the listener connection of a worker, and each replacement for it: `() => new pg.Client({ connectionString })`.
-   * Connect to the server directly, not through a transaction pooler. The outbox closes it. Without it, a worker polls.
+   * Where a worker opens its listener connection, with `pg`, which must be installed. A direct connection to the server,
+   * not through a transaction pooler. Prisma itself can't listen.
+   *
+   * @default none: a worker polls
    */
+  readonly connectionString?: string | undefined;
+  /** Instead of `connectionString`: creates the listener connection, and each replacement for it. The outbox closes it. */
   readonly listenClient?: () => ListenClientLike;
 } & (
     | {
@@ -45,21 +50,25 @@ const { pipeline: _, claimSessions: __, ...STORE_NAMES } = SQL_STORE_OPTION_NAME
 const OPTION_NAMES: OptionNames<OutboxPrismaModuleOptions> = {
   client: true,
   clientFactory: true,
+  connectionString: true,
   listenClient: true,
   ...STORE_NAMES,
 };
 
 /**
  * Binds `PrismaOutboxStore` as the store, with its client, schema, job locks and processed messages, and with
- * `listenClient` the worker wake-up.
+ * `connectionString` the worker wake-up.
  */
 export const OutboxPrismaModule = {
   [Symbol.toStringTag]: 'OutboxPrismaModule',
 
-  /** @throws `INVALID_CONFIG` unless exactly one of `client` and `clientFactory` is passed, and it is a Prisma client. */
+  /**
+   * @throws `INVALID_CONFIG` unless exactly one of `client` and `clientFactory` is passed, and it is a Prisma client; or if
+   * `connectionString` can't be used.
+   */
   forRoot(given: OutboxPrismaModuleOptions): StoreModule<PrismaTransactionLike> {
     assertKnownOptions('OutboxPrismaModule', given ?? {}, OPTION_NAMES);
-    const { client, clientFactory, listenClient, ...options } = given ?? {};
+    const { client, clientFactory, connectionString, listenClient, ...options } = given ?? {};
     return {
       name: 'OutboxPrismaModule',
       store: PrismaOutboxStore,
@@ -77,7 +86,7 @@ export const OutboxPrismaModule = {
             provideFactory(token, [PrismaClientToken, ClaimSessions], (prisma, claimSessions) =>
               make({ executor: prismaExecutor(prisma), table: options, claimSessions }),
             ),
-          { ...options, listenClient },
+          { ...options, listenClient: listenClientFor({ connectionString, listenClient }) },
         ),
       ],
       // Stopped in reverse order: a wake-up after the client has disconnected would connect it again.
@@ -95,7 +104,7 @@ export type PrismaStoreOptions = Omit<OutboxPrismaModuleOptions, 'client' | 'cli
 /**
  * Stores the outbox in PostgreSQL, through a Prisma client. `enqueueWith` takes the client of your interactive transaction.
  *
- * @throws `INVALID_CONFIG` if `client` is not a Prisma client.
+ * @throws `INVALID_CONFIG` if `client` is not a Prisma client, or if `connectionString` can't be used.
  *
  * @example
  * const outbox = createOutbox({ store: prismaStore(prisma), publisher });

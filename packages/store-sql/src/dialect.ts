@@ -105,11 +105,8 @@ export interface SqlDialect {
   limit?(statement: SqlStatement, ms: number): SqlStatement;
   /** One statement for any number of rows; `seq` follows the order of the list. */
   insert(table: TableName, rows: readonly NewRow[]): SqlStatement;
-  /**
-   * Notifies other processes that rows were enqueued; only if the database can do so. With `insert`, returns one
-   * statement that does both, so that it takes no extra round trip and takes effect only when the caller commits.
-   */
-  notify?(table: TableName, insert?: SqlStatement): SqlStatement;
+  /** Only if the database can notify other processes that rows were enqueued. */
+  readonly hints?: HintStatements;
   /** Finds one of these ids that is already stored. */
   findExisting(table: TableName, ids: readonly string[]): SqlStatement;
   /**
@@ -167,6 +164,17 @@ export interface SqlDialect {
     pageSize: number,
     topic?: string,
   ): SqlWork;
+}
+
+/** How enqueues wake workers in other processes. */
+export interface HintStatements {
+  /**
+   * Adds a notification to an insert, in one statement: no extra round trip, and it is sent when the caller commits. Its
+   * record has `notified`, which is null if it does not notify, because too many open transactions do.
+   */
+  insertAndNotify(table: TableName, insert: SqlStatement): SqlStatement;
+  /** Announces all enqueues that did not notify. */
+  notify(table: TableName): SqlStatement;
 }
 
 /** The job locks, by the database's clock. A returned record means success. */

@@ -2,16 +2,19 @@ import type { OutboxEntry } from '@postcommit/core';
 import { VirtualClock } from '@postcommit/store-memory';
 import { SqlOutboxSchema } from '@postcommit/store-sql';
 import type pg from 'pg';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
 import { NOTIFY_WINDOW_MS } from '../src/store/notify-debounce.js';
 import { countingPool } from './counting-pool.js';
 import { type Listener, listenOn } from './listener.js';
+import { beginOn, fillPlaces } from './notifying-transactions.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres();
 const entry: OutboxEntry = { topic: 'order.paid', payload: { id: 1 } };
-const HINT = '';
+/** At a COMMIT, and for enqueues that were refused. */
+const HINT = 'commit';
+const TRAILING = '';
 
 let clock: VirtualClock;
 let store: PgOutboxStore;
@@ -30,12 +33,8 @@ async function endWindow(): Promise<void> {
   await store.flushWakeup();
 }
 
-async function begin(): Promise<pg.PoolClient> {
-  const client = await fixture.pool.connect();
-  onTestFinished(() => client.release());
-  await client.query('begin');
-  return client;
-}
+const begin = (): Promise<pg.PoolClient> => beginOn(fixture);
+const fill = (): Promise<pg.PoolClient[]> => fillPlaces(fixture);
 
 describe('an enqueue', () => {
   it('notifies when its transaction commits, not before', async () => {
@@ -76,13 +75,15 @@ describe('an enqueue', () => {
     expect((await quiet.count()).pending).toBe(3);
   });
 
-  it('of entries that are not due notifies nobody; one due entry is enough', async () => {
+  it('of entries for much later notifies nobody; one that is due, or soon will be, is enough', async () => {
     const later = { ...entry, availableAt: new Date(Date.now() + 3_600_000) };
     await store.enqueue(later);
     await store.enqueue([later, later]);
     await endWindow();
     expect(await listener.taken()).toEqual([]);
     await store.enqueue([later, entry, later]);
+    expect(await listener.taken()).toEqual([HINT]);
+    await store.enqueue({ ...entry, availableAt: new Date(Date.now() + 1_000) });
     expect(await listener.taken()).toEqual([HINT]);
   });
 
@@ -101,67 +102,82 @@ describe('an enqueue', () => {
   });
 });
 
-describe('a burst', () => {
-  it('of a thousand enqueues notifies in one statement, and once more at the end', async () => {
-    const sent: string[] = [];
+describe('enqueues one after another', () => {
+  it('notify each, in one statement each', async () => {
+    const pool = countingPool(fixture.pool);
+    store = new PgOutboxStore(pool, { clock });
+    for (let count = 0; count < 100; count++) await store.enqueue(entry);
+    await endWindow();
+    expect(pool.taken()).toEqual(Array(100).fill('with inserted'));
+    expect(await listener.taken()).toEqual(Array(100).fill(HINT));
+  });
+
+  it('notify once if they are in one transaction', async () => {
+    const open = await fill();
+    const [tx] = open;
+    await tx?.query('commit');
+    const again = await begin();
+    for (let count = 0; count < 5; count++) await store.enqueueWith(again, entry);
+    await again.query('commit');
+    await endWindow();
+    expect(await listener.taken()).toEqual([HINT, HINT]);
+  });
+});
+
+describe('while four transactions, of any process, are about to notify', () => {
+  it('an enqueue is stored without a notification, and announced a little later', async () => {
+    await fill();
+    const pool = countingPool(fixture.pool);
+    store = new PgOutboxStore(pool, { clock });
+    await store.enqueue(entry);
+    expect(await listener.taken()).toEqual([]);
+    expect((await store.count()).pending).toBe(1);
+    await endWindow();
+    expect(await listener.taken()).toEqual([TRAILING]);
+  });
+
+  it('a thousand enqueues try twice, and are announced once', async () => {
+    await fill();
     const pool = countingPool(fixture.pool);
     store = new PgOutboxStore(pool, { clock });
     for (let count = 0; count < 1_000; count++) await store.enqueue(entry);
-    sent.push(...pool.taken());
-    expect(sent.filter((text) => text === 'with inserted')).toHaveLength(1);
-    expect(sent.filter((text) => text === 'insert into')).toHaveLength(999);
+    const sent = pool.taken();
+    expect(sent.filter((text) => text === 'with inserted')).toHaveLength(2);
+    expect(sent.filter((text) => text === 'insert into')).toHaveLength(998);
     await endWindow();
     expect(pool.taken()).toEqual(['select pg_notify($1,']);
-    await endWindow();
-    expect(pool.taken()).toEqual([]);
-    expect(await listener.taken()).toEqual([HINT, HINT]);
+    expect(await listener.taken()).toEqual([TRAILING]);
   });
 
-  it('whose first enqueue rolls back is announced by the trailing notification', async () => {
-    const first = await begin();
-    await store.enqueueWith(first, entry);
+  it.each(['commit', 'rollback'])('the %s of one makes room for another', async (end) => {
+    const [first] = await fill();
+    await first?.query(end);
+    await listener.taken();
     await store.enqueue(entry);
-    await first.query('rollback');
-    expect(await listener.taken()).toEqual([]);
-    await endWindow();
     expect(await listener.taken()).toEqual([HINT]);
   });
 
-  it('whose first enqueue commits last is announced before that, and then again', async () => {
-    const first = await begin();
-    await store.enqueueWith(first, entry);
-    await store.enqueue(entry);
-    await endWindow();
-    expect(await listener.taken()).toEqual([HINT]);
-    await first.query('commit');
-    expect(await listener.taken()).toEqual([HINT]);
+  it('those of another table do not count', async () => {
+    await new SqlOutboxSchema(pgExecutor(fixture.pool), { table: 'other' }).ensure();
+    const own = await listenOn(fixture, 'postcommit_other');
+    await fill();
+    await new PgOutboxStore(fixture.pool, { table: 'other', clock }).enqueue(entry);
+    expect(await own.taken()).toEqual([HINT]);
   });
 
-  it('with a commit after the window is announced at its end, not again: a poll finds that row', async () => {
-    await store.enqueue(entry);
+  it('one that commits after its announcement is not announced again: a poll finds it', async () => {
+    await fill();
     const late = await begin();
     await store.enqueueWith(late, entry);
-    expect(await listener.taken()).toEqual([HINT]);
     await endWindow();
-    expect(await listener.taken()).toEqual([HINT]);
+    expect(await listener.taken()).toEqual([TRAILING]);
     await late.query('commit');
     await endWindow();
     expect(await listener.taken()).toEqual([]);
   });
 
-  it('is announced even if the savepoint of its first enqueue is rolled back', async () => {
-    const tx = await begin();
-    await tx.query('savepoint here');
-    await store.enqueueWith(tx, entry);
-    await tx.query('rollback to savepoint here');
-    await store.enqueueWith(tx, entry);
-    await tx.query('commit');
-    expect(await listener.taken()).toEqual([]);
-    await endWindow();
-    expect(await listener.taken()).toEqual([HINT]);
-  });
-
-  it('survives a failing trailing notification', async () => {
+  it('an announcement that fails is dropped', async () => {
+    await fill();
     let isBroken = false;
     const { pool } = fixture;
     store = new PgOutboxStore(
@@ -172,12 +188,11 @@ describe('a burst', () => {
       { clock },
     );
     await store.enqueue(entry);
-    await store.enqueue(entry);
     isBroken = true;
     await endWindow();
     isBroken = false;
-    expect(await listener.taken()).toEqual([HINT]);
-    expect((await store.count()).pending).toBe(2);
+    expect(await listener.taken()).toEqual([]);
+    expect((await store.count()).pending).toBe(1);
   });
 });
 

@@ -120,6 +120,17 @@ describe('a subscription', () => {
     expect(await record.next()).toEqual(['hint']);
   });
 
+  it('knows a notification of one commit from those for any number', async () => {
+    const { record } = subscribe();
+    await record.next(2);
+    const store = new PgOutboxStore(fixture.pool);
+    await store.enqueue(entry);
+    await record.next();
+    await fixture.query(`select pg_notify('postcommit_outbox', '')`);
+    await record.next();
+    expect(record.kinds).toEqual(['burst', 'commit', 'burst']);
+  });
+
   it('is not woken by the probes of others or by other tables', async () => {
     const first = subscribe();
     expect(await first.record.next(2)).toEqual(BEGUN);

@@ -1,15 +1,18 @@
-import type { WakeupListener, WakeupStatus } from '@postcommit/core/internal';
+import type { HintKind, WakeupListener, WakeupStatus } from '@postcommit/core/internal';
 
 type Happening = 'hint' | 'listening' | 'retrying' | 'given up';
 
 /** A listener that writes down what it hears, and lets a test wait for it. */
 export class WakeupRecord implements WakeupListener {
   readonly happened: Happening[] = [];
+  /** Of the hints. */
+  readonly kinds: HintKind[] = [];
   readonly errors: unknown[] = [];
   #read = 0;
   #tell: () => void = () => {};
 
-  onHint(): void {
+  onHint(kind: HintKind): void {
+    this.kinds.push(kind);
     this.#add('hint');
   }
 

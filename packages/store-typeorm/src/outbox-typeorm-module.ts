@@ -12,11 +12,13 @@ import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal'
 import {
   ClaimSessions,
   type ListenClientLike,
+  type SqlDatabase,
   sqlCapabilities,
   type TableOptions,
   wakeupLifecycle,
 } from '@postcommit/store-sql';
 import { DataSource, type EntitySchema } from 'typeorm';
+import { listenClientOf } from './listen-client.js';
 import { outboxEntitiesFor } from './outbox-entities.js';
 import { assertDataSource, type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
 import {
@@ -36,8 +38,10 @@ export interface OutboxTypeormModuleOptions
   /** The type of the data source that the function creates. Its entities depend on it. @default 'postgres' */
   readonly type?: OutboxDataSourceType;
   /**
-   * Creates the listener connection of a worker, and each replacement for it: `() => new pg.Client({ connectionString })`.
-   * Connect to the server directly, not through a transaction pooler. The outbox closes it. Without it, a worker polls.
+   * Creates the listener connection of a worker, and each replacement for it. The outbox connects and closes it. Set it
+   * if the data source connects through a transaction pooler such as PgBouncer, and connect to the server directly.
+   *
+   * @default on PostgreSQL a client with the options of the data source; elsewhere none: a worker polls
    */
   readonly listenClient?: () => ListenClientLike;
 }
@@ -51,8 +55,8 @@ const OPTION_NAMES: OptionNames<OutboxTypeormModuleOptions> = {
 };
 
 /**
- * Binds `TypeormOutboxStore` as the store, with its `DataSource`, schema, job locks and processed messages, and with
- * `listenClient` the worker wake-up.
+ * Binds `TypeormOutboxStore` as the store, with its `DataSource`, schema, job locks and processed messages, and on
+ * PostgreSQL the worker wake-up.
  *
  * @example
  * OutboxTypeormModule.forRoot({
@@ -81,12 +85,12 @@ export const OutboxTypeormModule = {
             new TypeormOutboxStore(source, { ...options, pipeline, claimSessions }),
         ),
         { provide: OutboxStore, useExisting: TypeormOutboxStore },
-        ...sqlCapabilities(
+        ...sqlCapabilities<TypeormDatabase>(
           (token, make) =>
             provideFactory(token, [DataSource, ClaimSessions], (source, claimSessions) =>
-              make({ ...typeormDatabase(source, options), claimSessions }),
+              make({ ...typeormDatabase(source, options), claimSessions, dataSource: source }),
             ),
-          { ...options, listenClient },
+          { ...options, listenClient: listenClient ?? listenClientFor(typeOf(dataSource, type)) },
         ),
       ],
       // Stopped in reverse: the last wake-up is sent before the data source closes.
@@ -115,6 +119,22 @@ export function typeormStore(
   options: TypeormStoreOptions = {},
 ): StoreModule<TypeormTransaction> {
   return OutboxTypeormModule.forRoot({ ...options, dataSource });
+}
+
+interface TypeormDatabase extends SqlDatabase {
+  readonly dataSource: DataSource;
+}
+
+/** Undefined on databases that do not notify. */
+function listenClientFor(type: string): ((database: TypeormDatabase) => ListenClientLike) | undefined {
+  return type === 'postgres' ? ({ dataSource }) => listenClientOf(dataSource) : undefined;
+}
+
+function typeOf(
+  dataSource: OutboxTypeormModuleOptions['dataSource'],
+  type: OutboxDataSourceType = 'postgres',
+): string {
+  return typeof dataSource === 'function' ? type : dataSource.options.type;
 }
 
 /** Entities for another database would fail late, with an error that does not name the cause. */

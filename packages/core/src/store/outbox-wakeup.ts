@@ -10,9 +10,15 @@ export type WakeupStatus =
       readonly willRetry: boolean;
     };
 
+/**
+ * `commit`: a transaction has committed, and others send hints of their own. `burst`: transactions have committed, or are
+ * about to, without a hint each.
+ */
+export type HintKind = 'commit' | 'burst';
+
 export interface WakeupListener {
-  /** Rows were enqueued. Their transaction may not have committed yet. */
-  onHint(): void;
+  /** Rows were enqueued. @param kind - default `burst` */
+  onHint(kind?: HintKind): void;
   onStatus(status: WakeupStatus): void;
 }
 

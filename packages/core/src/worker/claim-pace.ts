@@ -5,28 +5,36 @@ import type { Clock } from '../runtime/timing.js';
 /** The shortest wait between polls, except right after a pause and while more rows may be due. */
 const SHORTEST_MS = 2;
 /**
- * The first waits of a burst. A hint from this process arrives before the COMMIT, which takes about as long as one or
- * two polls. A hint from another process arrives after it; poll once more, in case another worker claimed those rows
- * first.
+ * The first waits after a hint. One from this process arrives before the COMMIT, which takes about as long as one or two
+ * polls. Others arrive after it; poll once more, in case a poll was under way that could not see those rows.
  */
-const QUICK_MS = { 'before-commit': [0, 0, 1], 'after-commit': [1] } as const;
+const QUICK_MS = { 'before-commit': [0, 0, 1], 'after-commit': [1], burst: [1] } as const;
 /** The remaining waits. They cover other enqueues in the next 25 ms, then transactions that are slow to commit. */
 const BURST_MS = [2, 3, 3, 3, 3, 3, 3, 3, 3, 10, 50, 100, 100] as const;
+/** The wait after a poll during which a commit was announced. Lets commits that follow each other share a poll. */
+const MISSED_MS = 1;
 /** The first wait when idle; each further one doubles, up to `pollIntervalMs`. */
 const FIRST_IDLE_MS = 20;
 
 /** What a poll found: nothing, all rows that were due, or some rows while more may be due. */
 export type PollResult = 'nothing' | 'all' | 'more';
-/** Whether a hint arrives before or after the COMMIT it announces. */
+/**
+ * Whether a hint arrives before or after the COMMIT it announces; or in a burst, in which not every COMMIT is announced.
+ */
 export type HintTime = keyof typeof QUICK_MS;
 
-/** Decides when to poll next: at once while more may be due, in a burst after a hint, otherwise ever less often. */
+/**
+ * Decides when to poll next: at once while more may be due or when a COMMIT is announced, repeatedly after other hints,
+ * otherwise ever less often.
+ */
 export class PollPace {
   readonly #pollIntervalMs: number;
   #burst: number[] = [];
   #idleMs = 0;
   #waitMs = 0;
   #isStalled = false;
+  /** Whether a COMMIT was announced that the poll under way may not see. */
+  #hasMissed = false;
 
   constructor(pollIntervalMs: number) {
     this.#pollIntervalMs = pollIntervalMs;
@@ -45,16 +53,31 @@ export class PollPace {
       // The quick polls have found the rows they were waiting for.
       this.#burst = this.#burst.filter((ms) => ms >= SHORTEST_MS);
     }
-    this.#waitMs = result === 'more' ? 0 : this.#nextWaitMs();
+    const hasMissed = this.#hasMissed && !this.#isStalled;
+    this.#hasMissed = false;
+    this.#waitMs = result === 'more' ? 0 : hasMissed ? MISSED_MS : this.#nextWaitMs();
     return this.#waitMs;
   }
 
-  /** Begins a burst. Returns true if the worker should poll now instead of waiting. */
+  /** Returns true if the worker should poll now instead of waiting. Only hints of a COMMIT begin no burst. */
   hint(time: HintTime): boolean {
     const isPausing = this.#waitMs > SHORTEST_MS;
+    if (time === 'after-commit') return this.#committed(isPausing);
     this.#burst = isPausing ? [...QUICK_MS[time], ...BURST_MS] : [...BURST_MS];
     this.#idleMs = 0;
     return isPausing;
+  }
+
+  #committed(isPausing: boolean): boolean {
+    this.#idleMs = 0;
+    if (!isPausing) {
+      this.#hasMissed = true;
+      return false;
+    }
+    this.#burst = [...QUICK_MS['after-commit'], ...this.#burst];
+    // The poll begins now: further hints come too late for it.
+    this.#waitMs = 0;
+    return true;
   }
 
   #nextWaitMs(): number {

@@ -38,6 +38,8 @@ export interface WorkerHealth {
   readonly outages?: readonly Outage[];
   /** Whether hints from other processes arrive. If not, the worker polls. */
   readonly isListening: boolean;
+  /** Why the worker polls instead of listening; absent while it listens, or is stopped. */
+  readonly pollingReason?: string;
   readonly error?: string;
 }
 
@@ -78,7 +80,8 @@ export class OutboxWorker {
   #run: WorkerRun | undefined;
   #unsubscribe: () => Promise<void> = async () => {};
   #stopping: Promise<string[]> | undefined;
-  #isListening = false;
+  /** Why hints from other processes don't arrive; undefined while they do. */
+  #pollingReason: string | undefined;
 
   constructor(store: OutboxStore, publisher: OutboxPublisher | PublishFunction, options: WorkerOptions = {}) {
     assertKnownOptions('OutboxWorker', options, WORKER_NAMES);
@@ -161,9 +164,11 @@ export class OutboxWorker {
     const outages = engine.availability.outages();
     const isRunning = this.#run !== undefined && this.#stopping === undefined;
     const silentMs = engine.calls.longestWaitMs;
+    const pollingReason = this.#pollingReason;
     const known = {
       rowsInFlight: this.#run?.rowsInFlight ?? 0,
       isListening: this.#isListening,
+      ...(isRunning && pollingReason !== undefined && { pollingReason }),
       ...(outages.length > 0 && { outages }),
       ...(lastAnswerAgeMs !== undefined && { lastPollAgeMs: lastAnswerAgeMs }),
     };
@@ -186,11 +191,16 @@ export class OutboxWorker {
     }
   }
 
+  get #isListening(): boolean {
+    return this.#run !== undefined && this.#pollingReason === undefined;
+  }
+
   #subscribe(run: WorkerRun): () => Promise<void> {
+    this.#pollingReason = this.#wakeup ? 'not listening yet' : 'the store has no wake-up';
     const stopListening = this.#wakeup?.subscribe({
-      onHint: () => run.hintToAll(),
+      onHint: (kind = 'burst') => run.hintToAll(kind === 'commit' ? 'after-commit' : 'burst'),
       onStatus: (status) => {
-        this.#isListening = status.isListening;
+        this.#pollingReason = status.isListening ? undefined : errorText(status.error);
         this.#emitWakeup(status);
       },
     });
@@ -212,7 +222,6 @@ export class OutboxWorker {
     const abandoned = await this.#run.stop(graceMs, unsubscribed);
     this.#eventLoop.stop();
     this.#run = undefined;
-    this.#isListening = false;
     this.events.emit('stopped', { abandoned });
     return abandoned;
   }

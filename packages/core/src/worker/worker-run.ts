@@ -76,8 +76,8 @@ export class WorkerRun {
   }
 
   /** The same, told to all workers that listen. */
-  hintToAll(): void {
-    if (this.#membership?.takesHint(this.#options.random) !== false) this.hint('after-commit');
+  hintToAll(time: HintTime): void {
+    if (this.#membership?.takesHint(this.#options.random) !== false) this.hint(time);
   }
 
   /**

@@ -5,7 +5,7 @@ import type { OutboxEntry, OutboxRow } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
 import type { OutboxInterceptor } from '../../src/observe/interceptors.js';
 import type { OutboxPublisher, PublishFunction } from '../../src/publish/outbox-publisher.js';
-import type { OutboxWakeup } from '../../src/store/outbox-wakeup.js';
+import type { HintKind, OutboxWakeup } from '../../src/store/outbox-wakeup.js';
 import { OutboxWorker, type WorkerOptions } from '../../src/worker/outbox-worker.js';
 import {
   type CountingClock,
@@ -63,7 +63,6 @@ async function finish(publisher: ManualPublisher, clock: CountingClock): Promise
   }
 }
 
-/** A wake-up that a test rings by hand. */
 describe('a worker drains a backlog', () => {
   test('of many batches, publishing each row once', async () => {
     const { store, clock, worker } = open();
@@ -472,25 +471,67 @@ describe('a wake-up', () => {
     expect(publisher.published).toEqual(['x1']);
   });
 
+  test.each<[HintKind | undefined, number]>([
+    ['commit', 3],
+    ['burst', 10],
+    [undefined, 10],
+  ])('of the kind %s is followed by as many looks as rows may have come', async (kind, looks) => {
+    const { store, clock, worker } = open();
+    const wakeup = new ManualWakeup();
+    worker(scripted(), { wakeup }).start();
+    await clock.advance(3_500);
+    const before = store.timesOf('fetchPending').length;
+    wakeup.hint(kind);
+    await clock.advance(25);
+    expect(store.timesOf('fetchPending')).toHaveLength(before + looks);
+  });
+
+  test('for a commit during a look is followed by another look', async () => {
+    const { store, clock, worker } = open();
+    const wakeup = new ManualWakeup();
+    const publisher = scripted();
+    vi.spyOn(store, 'onEnqueue').mockReturnValue(() => {});
+    worker(publisher, { wakeup }).start();
+    await clock.advance(3_500);
+    const look = deferred();
+    store.after.fetchPending = () => look.promise;
+    await store.enqueue(numbered(1));
+    wakeup.hint('commit');
+    await clock.idle();
+    await store.enqueue({ topic: 'order.paid', payload: {}, id: 'x2' });
+    wakeup.hint('commit');
+    look.resolve();
+    await clock.advance(1);
+    expect(publisher.published).toEqual(['x1', 'x2']);
+  });
+
   test('reports whether it listens, as an event and in the health', async () => {
     const { worker } = open();
     const wakeup = new ManualWakeup();
     const running = worker(scripted(), { wakeup });
     const told = listen(running.events, 'wakeup');
     running.start();
-    expect(await running.health()).toMatchObject({ isListening: false });
+    expect(await running.health()).toMatchObject({ isListening: false, pollingReason: 'not listening yet' });
     wakeup.emit({ isListening: true });
-    expect(await running.health()).toMatchObject({ isListening: true, status: 'up' });
+    const listening = await running.health();
+    expect(listening).toMatchObject({ isListening: true, status: 'up' });
+    expect(listening).not.toHaveProperty('pollingReason');
     const error = new Error('connection lost');
     wakeup.emit({ isListening: false, error, willRetry: true });
-    expect(await running.health()).toMatchObject({ isListening: false, status: 'up' });
+    expect(await running.health()).toMatchObject({
+      isListening: false,
+      pollingReason: 'connection lost',
+      status: 'up',
+    });
     expect(told.map((one) => one.told)).toEqual([
       { isListening: true, pollIntervalMs: 1_000 },
       { isListening: false, pollIntervalMs: 1_000, error, willRetry: true },
     ]);
     wakeup.emit({ isListening: true });
     await running.stop();
-    expect(await running.health()).toMatchObject({ isListening: false });
+    const stopped = await running.health();
+    expect(stopped).toMatchObject({ isListening: false });
+    expect(stopped).not.toHaveProperty('pollingReason');
   });
 
   test('that is missing is reported once, at the start', async () => {
@@ -1115,15 +1156,17 @@ describe('the health of a worker', () => {
     await clock.advance(500);
     const publisher = new ManualPublisher();
     const running = worker(publisher);
-    const idle = { rowsInFlight: 0, isListening: false };
-    expect(await running.health()).toEqual({ ...idle, status: 'stopped', oldestPendingAgeMs: 500 });
+    const idle = { rowsInFlight: 0, isListening: false, oldestPendingAgeMs: 500 };
+    const pollingReason = 'the store has no wake-up';
+    expect(await running.health()).toEqual({ ...idle, status: 'stopped' });
     running.start();
-    expect(await running.health()).toEqual({ ...idle, status: 'up', oldestPendingAgeMs: 500 });
+    expect(await running.health()).toEqual({ ...idle, status: 'up', pollingReason });
     await clock.idle();
     expect(await running.health()).toEqual({
       status: 'up',
       rowsInFlight: 1,
       isListening: false,
+      pollingReason,
       lastPollAgeMs: 0,
       oldestPendingAgeMs: 500,
     });
@@ -1180,6 +1223,7 @@ describe('the health of a worker', () => {
       status: 'down',
       rowsInFlight: 0,
       isListening: false,
+      pollingReason: 'the store has no wake-up',
       oldestPendingAgeMs: 10,
       error: 'connect postgres://***@db refused',
     });

@@ -35,39 +35,58 @@ export interface SqlDatabase {
 }
 
 /** Binds a token to a factory that takes the database; each store module resolves its own dependencies. */
-export type BindToDatabase = <T>(token: Token<T>, make: (database: SqlDatabase) => T) => Provider<T>;
+export type BindToDatabase<Database extends SqlDatabase = SqlDatabase> = <T>(
+  token: Token<T>,
+  make: (database: Database) => T,
+) => Provider<T>;
 
 /** The options of a store module that determine whether workers listen. */
-export interface ListeningOptions extends Pick<SqlOutboxStoreOptions, 'wakeup' | 'clock'> {
-  readonly listenClient?: (() => ListenClientLike) | undefined;
+export interface ListeningOptions<Database extends SqlDatabase = SqlDatabase>
+  extends Pick<SqlOutboxStoreOptions, 'wakeup' | 'clock'> {
+  readonly listenClient?: ((database: Database) => ListenClientLike) | undefined;
 }
 
 /** Returns what a store module binds besides its store. Includes `OutboxWakeup` only if `listenClient` is set. */
-export function sqlCapabilities(bind: BindToDatabase, options: ListeningOptions = {}): Provider[] {
+export function sqlCapabilities<Database extends SqlDatabase = SqlDatabase>(
+  bind: BindToDatabase<Database>,
+  options: ListeningOptions<Database> = {},
+): Provider[] {
   const { wakeup = true, listenClient, clock } = options;
+  const bindNamed: typeof bind = (token, make) =>
+    bind(token, (database) => make({ ...database, table: namesOf(database.table) }));
   const capabilities: Provider[] = [
     provideFactory(ClaimSessions, [], () => new ClaimSessions()),
-    bind(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, placeOf(table))),
-    bind(JobLock, ({ executor, table }) => new SqlJobLock(executor, placeOf(table))),
-    bind(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, placeOf(table))),
-    bind(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, placeOf(table))),
-    bind(OutboxWorkers, ({ executor, table }) => new SqlOutboxWorkers(executor, placeOf(table))),
-    bind(OutboxPauses, ({ executor, table }) => new SqlOutboxPauses(executor, placeOf(table))),
+    bindNamed(OutboxSchema, ({ executor, table }) => new SqlOutboxSchema(executor, table)),
+    bindNamed(JobLock, ({ executor, table }) => new SqlJobLock(executor, table)),
+    bindNamed(OutboxDiagnostics, ({ executor, table }) => new SqlDiagnostics(executor, table)),
+    bindNamed(ProcessedMessages, ({ executor, table }) => new SqlProcessedMessages(executor, table)),
+    bindNamed(OutboxWorkers, ({ executor, table }) => new SqlOutboxWorkers(executor, table)),
+    bindNamed(OutboxPauses, ({ executor, table }) => new SqlOutboxPauses(executor, table)),
   ];
   if (!wakeup || !listenClient) return capabilities;
-  const listening = { listenClient, ...(clock && { clock }) };
   return [
     ...capabilities,
-    bind(OutboxWakeup, ({ executor, table, claimSessions }) => {
+    bindNamed(OutboxWakeup, (database) => {
+      const { executor, table, claimSessions } = database;
       assertNotifies(table);
       const { dialect: _, ...named } = table;
+      const listening = { listenClient: () => listenClient(database), ...(clock && { clock }) };
       return new PostgresWakeup(executor, { ...named, ...listening, claimSessions });
     }),
   ];
 }
 
+/** A store module passes all its options, and the capabilities reject those that they don't know. */
+function namesOf({ dialect, table, schema }: SqlTableOptions): SqlTableOptions {
+  return {
+    ...(dialect && { dialect }),
+    ...(table !== undefined && { table }),
+    ...(schema !== undefined && { schema }),
+  };
+}
+
 function assertNotifies({ dialect = postgres }: SqlTableOptions): void {
-  if (dialect.notify) return;
+  if (dialect.hints) return;
   throw new OutboxError(
     'INVALID_CONFIG',
     `listenClient is for PostgreSQL: ${dialect.name} can't wake workers, they poll instead; leave it out`,
@@ -81,14 +100,5 @@ export function wakeupLifecycle(store: SqlOutboxStore<never>): Lifecycle {
     phase: 'resource',
     start: () => {},
     stop: () => store.flushWakeup(),
-  };
-}
-
-/** A store module passes all options of its store. */
-function placeOf({ table, schema, dialect }: SqlTableOptions): SqlTableOptions {
-  return {
-    ...(table !== undefined && { table }),
-    ...(schema !== undefined && { schema }),
-    ...(dialect !== undefined && { dialect }),
   };
 }

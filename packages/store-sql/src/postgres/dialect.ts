@@ -7,7 +7,7 @@ import { faultOf } from './faults.js';
 import { findExisting, insert } from './insert.js';
 import { backlog, count, countDead, lookAhead, peek } from './inspect.js';
 import { keyedLock } from './keyed-lock.js';
-import { notify } from './listen/notify.js';
+import { insertAndNotify, notify } from './listen/notify.js';
 import { locks } from './locks.js';
 import { findLongTransactions, longTransactionProblem } from './long-transactions.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
@@ -31,7 +31,7 @@ export const postgres = {
   longTransactions: { find: findLongTransactions, problemOf: longTransactionProblem },
   faultOf,
   insert,
-  notify,
+  hints: { insertAndNotify, notify },
   findExisting,
   claimUnkeyed,
   claimUnkeyedExcept,

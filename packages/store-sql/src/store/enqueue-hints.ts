@@ -1,26 +1,36 @@
 import type { Clock, NewRow } from '@postcommit/core';
-import type { SqlDialect } from '../dialect.js';
-import type { SqlExecutor, SqlStatement } from '../sql-statement.js';
+import type { HintStatements } from '../dialect.js';
+import type { SqlExecutor, SqlRecord, SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { NotifyDebounce } from './notify-debounce.js';
 
-type Notify = NonNullable<SqlDialect['notify']>;
+/** Longer than any sensible poll interval. Rows that fall due later are found by polls before they do. */
+const SOON_MS = 60_000;
 
-/** Wakes the workers of other processes when rows are enqueued: in the transaction of the insert, or a little later. */
+/** Wakes the workers of other processes when rows are enqueued: at the COMMIT of the insert, or a little later. */
 export class EnqueueHints {
-  readonly #notify: Notify;
+  readonly #statements: HintStatements;
   readonly #table: TableName;
   readonly #debounce: NotifyDebounce;
 
-  constructor(notify: Notify, table: TableName, executor: SqlExecutor<never>, clock: Clock) {
-    this.#notify = notify;
+  constructor(statements: HintStatements, table: TableName, executor: SqlExecutor<never>, clock: Clock) {
+    this.#statements = statements;
     this.#table = table;
-    this.#debounce = new NotifyDebounce(() => executor(notify(table)), clock);
+    this.#debounce = new NotifyDebounce(() => executor(statements.notify(table)), clock);
   }
 
-  /** Returns the insert, with a notification if one is due now. Rows scheduled for later are found when they fall due. */
-  addTo(insert: SqlStatement, rows: readonly NewRow[]): SqlStatement {
-    return rows.some(isDue) && this.#debounce.admit() ? this.#notify(this.#table, insert) : insert;
+  /** Runs the insert, with a notification if one may be sent. */
+  async insert(
+    insert: SqlStatement,
+    rows: readonly NewRow[],
+    run: (statement: SqlStatement) => Promise<readonly SqlRecord[]>,
+  ): Promise<void> {
+    if (!rows.some(isDueSoon) || !this.#debounce.admit()) {
+      await run(insert);
+      return;
+    }
+    const [record] = await run(this.#statements.insertAndNotify(this.#table, insert));
+    this.#debounce.answered({ isNotifying: typeof record?.notified === 'string' });
   }
 
   /** Sends the notification still pending, if any, and leaves no timer behind. */
@@ -30,6 +40,6 @@ export class EnqueueHints {
 }
 
 /** Uses this process's clock, which is good enough for a hint. */
-function isDue({ availableAt }: NewRow): boolean {
-  return availableAt === undefined || availableAt.getTime() <= Date.now();
+function isDueSoon({ availableAt }: NewRow): boolean {
+  return availableAt === undefined || availableAt.getTime() <= Date.now() + SOON_MS;
 }

@@ -74,9 +74,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     });
     this.#claims = new ClaimScheduler(this.#runner, clock);
     const wakesWorkers = options.wakeup ?? true;
-    if (wakesWorkers && dialect.notify) {
+    if (wakesWorkers && dialect.hints) {
       const bounded: SqlExecutor<never> = (work) => this.#runner.runBounded('wake-up', () => work);
-      this.#hints = new EnqueueHints(dialect.notify, table, bounded, clock);
+      this.#hints = new EnqueueHints(dialect.hints, table, bounded, clock);
     }
   }
 
@@ -219,7 +219,8 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
     // Workers in this process are woken without the database.
     const hints = this.hasEnqueueListeners ? undefined : this.#hints;
     try {
-      await executor(hints ? hints.addTo(insert, rows) : insert, tx);
+      if (hints) await hints.insert(insert, rows, (statement) => executor(statement, tx));
+      else await executor(insert, tx);
     } catch (error) {
       const runner = tx === undefined ? this.#runner : undefined;
       throw await insertError(error, { dialect, table, rows, runner });

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@postcommit/core';
-import { endsWithin } from '@postcommit/core/internal';
+import { endsWithin, type HintKind } from '@postcommit/core/internal';
 import type { TableName } from '../../table-name.js';
 import { DedicatedSession } from './dedicated-session.js';
 import type { ListenClientLike, Notification } from './listen-client-like.js';
-import { channelOf, listen, probeIn } from './notify.js';
+import { channelOf, kindOf, listen, probeIn } from './notify.js';
 
 /** From the COMMIT of a notification to its arrival, which normally takes a millisecond. */
 const PROOF_MS = 5_000;
@@ -24,7 +24,7 @@ export class ListenerConnection {
   #resolveProbe: () => void = () => {};
   #cancelCheck: (() => void) | undefined;
 
-  constructor(client: ListenClientLike, table: TableName, onHint: () => void, clock: Clock) {
+  constructor(client: ListenClientLike, table: TableName, onHint: (kind: HintKind) => void, clock: Clock) {
     this.session = new DedicatedSession(client, clock);
     this.#client = client;
     this.#table = table;
@@ -68,10 +68,10 @@ export class ListenerConnection {
     return this.session.close();
   }
 
-  #receive({ channel, payload = '' }: Notification, onHint: () => void): void {
+  #receive({ channel, payload = '' }: Notification, onHint: (kind: HintKind) => void): void {
     if (this.session.hasEnded || channel !== channelOf(this.#table)) return;
     const probe = probeIn(payload);
-    if (probe === undefined) onHint();
+    if (probe === undefined) onHint(kindOf(payload));
     else if (probe === this.#probe) this.#resolveProbe();
   }
 }

@@ -1,5 +1,5 @@
 import { type Clock, OutboxError } from '@postcommit/core';
-import { backoffDelayMs, type WakeupListener } from '@postcommit/core/internal';
+import { backoffDelayMs, type HintKind, type WakeupListener } from '@postcommit/core/internal';
 import { BoundedStatements } from '../../bounded-statements.js';
 import type { ClaimSessions } from '../../claim/claim-sessions.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from '../../sql-statement.js';
@@ -71,7 +71,7 @@ export class WakeupSubscription {
   async #listenUntilLost(): Promise<Failure> {
     const { listenClient, table, clock } = this.#source;
     try {
-      const connection = new ListenerConnection(listenClient(), table, () => this.#hint(), clock);
+      const connection = new ListenerConnection(listenClient(), table, (kind) => this.#hint(kind), clock);
       this.#connection = connection;
       await connection.open();
       const isProven = await connection.hears((probe) => this.#ask(notifyProbe(table, probe)));
@@ -110,11 +110,11 @@ export class WakeupSubscription {
     this.#failures = 0;
     if (!this.#isStopped) this.#listener.onStatus({ isListening: true });
     // Rows may have been enqueued while nobody listened.
-    this.#hint();
+    this.#hint('burst');
   }
 
-  #hint(): void {
-    if (!this.#isStopped) this.#listener.onHint();
+  #hint(kind: HintKind): void {
+    if (!this.#isStopped) this.#listener.onHint(kind);
   }
 
   #pause(delayMs: number): Promise<void> {
