@@ -40,8 +40,10 @@ export interface KeyedAnswer {
   readonly rows: SqlRecord[];
   /** Has `last` only if no row could be claimed. */
   readonly window: ClaimWindow;
-  /** While topics are left out: the first row of the window of another topic. */
-  readonly firstKept?: DuePlace;
+  /** If the window is full and no row could be claimed: its keys, and all that are claimed. */
+  readonly blockedKeys: readonly string[];
+  /** The parked keys without a pending row. */
+  readonly emptyKeys: readonly string[];
 }
 
 /**
@@ -107,8 +109,13 @@ export class ClaimRunner {
       const records = await this.runBounded('keyed claim', (dialect, table, serverMs) =>
         dialect.claimKeyed(table, { ...request, lockWaitMs, serverMs }),
       );
-      const firstKept = placeOf(records[0]?.kept_available_at, records[0]?.kept_seq);
-      return { rows: rowsOf(records), window: windowOf(records), ...(firstKept && { firstKept }) };
+      const [first] = records;
+      return {
+        rows: rowsOf(records),
+        window: windowOf(records),
+        blockedKeys: keysOf(first?.blocked_keys),
+        emptyKeys: keysOf(first?.empty_keys),
+      };
     });
   }
 
@@ -171,6 +178,10 @@ function windowOf([first]: readonly SqlRecord[]): ClaimWindow {
   const rows = Number(first?.window_rows);
   const last = placeOf(first?.last_available_at, first?.last_seq);
   return last ? { rows, last } : { rows };
+}
+
+function keysOf(json: unknown): string[] {
+  return json == null ? [] : JSON.parse(String(json));
 }
 
 function placeOf(availableAt: unknown, seq: unknown): DuePlace | undefined {

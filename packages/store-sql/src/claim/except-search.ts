@@ -17,6 +17,11 @@ export class ExceptSearch {
     this.#search = new SkippingSearch(clock);
   }
 
+  /** Whether the last claim ended before it had seen all due rows. */
+  get isUnfinished(): boolean {
+    return this.#search.isUnfinished;
+  }
+
   async claim(claim: Claim): Promise<ClaimAnswer> {
     let keyedDue = false;
     const rows = await this.#search.claim(claim, MAX_WINDOWS, async (request, after) => {
@@ -28,7 +33,14 @@ export class ExceptSearch {
       const { rows, window } = answer;
       keyedDue = answer.keyedDue;
       const end = endOf(answer, request);
-      return { rows, examined: window.rows, end, passed: end, isEnough: isComplete(rows, request) };
+      return {
+        rows,
+        examined: window.rows,
+        end,
+        passed: end,
+        isEnough: isComplete(rows, request),
+        mayGrow: true,
+      };
     });
     return { rows, keyedDue };
   }

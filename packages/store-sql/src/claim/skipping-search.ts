@@ -33,6 +33,8 @@ export interface Look {
   readonly passed: DuePlace | undefined;
   /** Whether the batch takes no more rows. */
   readonly isEnough: boolean;
+  /** Whether a larger window would cost little more. */
+  readonly mayGrow: boolean;
 }
 
 /** A claim within one window. */
@@ -52,6 +54,10 @@ interface Walk {
   readonly passed: DuePlace | undefined;
   readonly isAtEnd: boolean;
   readonly isEnough: boolean;
+  /** Whether it ended only because it may examine no more windows. */
+  readonly isUnfinished: boolean;
+  /** How many times the first window the next one is to be. */
+  readonly growth: number;
 }
 
 interface Sweep extends Walk {
@@ -59,30 +65,48 @@ interface Sweep extends Walk {
   readonly isWhole: boolean;
 }
 
+/** Where a walk begins, and the size of its first window. */
+interface WalkStart {
+  readonly from: DuePlace | undefined;
+  readonly growth: number;
+}
+
 /**
- * Decides where to search while topics are left out. Any number of their rows may come first, and no index leaves them
- * out, so they are examined in windows, a bounded number per claim, and passed once: the search remembers its place. With
- * batches of up to 250 rows, one claim examines at most 39,500, so that 1,000,000 are passed after 26 claims.
+ * Decides where to search for rows that any number of others may hide: rows of topics that are left out, or of blocked
+ * keys. No index leaves these out, so they are examined in windows, a bounded number per claim, and passed once: the
+ * search remembers its place. Windows grow from claim to claim, until one finds a row. With batches of up to 250 rows, a
+ * claim examines at most 64,000, so that 1,000,000 are passed after 17 claims.
  *
- * Rows before that place may become claimable (a late commit, an expired claim, a released batch). The search looks for
- * those of the last second, within one window, whenever it is at its end; for the others, a sweep walks once more from
- * the front, a few windows every second.
+ * Rows before that place may become claimable (a late commit, an expired claim, a released batch). For a second after the
+ * place has moved, the search looks for those of the second before it, within one window, whenever it is at its end; for
+ * the others, a sweep walks once more from the front, a few windows every second.
  */
 export class SkippingSearch {
   readonly #clock: Clock;
   /** Everything before it has been passed. */
   #start: DuePlace | undefined;
+  #startMovedAtMs: number;
   /** Where a walk that found nothing continues, if that is not the start. */
   #next: DuePlace | undefined;
+  /** How many times the first window the next one is to be. */
+  #growth = 1;
+  #isUnfinished = false;
   #sweep: DuePlace | undefined;
   #sweptAtMs: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#sweptAtMs = clock.monotonicMs();
+    this.#startMovedAtMs = this.#sweptAtMs;
+  }
+
+  /** Whether the last claim ended before it had seen all due rows. */
+  get isUnfinished(): boolean {
+    return this.#isUnfinished;
   }
 
   async claim(claim: Claim, windows: number, look: LookAt): Promise<SqlRecord[]> {
+    this.#isUnfinished = false;
     const swept = await this.#continueSweep(claim, windows, look);
     if (swept?.isEnough || swept?.isWhole) return swept.rows;
     const rows = swept?.rows ?? [];
@@ -94,45 +118,51 @@ export class SkippingSearch {
     if (!this.#start || now - this.#sweptAtMs < FRONT_SEARCH_INTERVAL_MS) return undefined;
     this.#sweptAtMs = now;
     const from = this.#sweep;
-    const walk = await walkFrom(from, claim, Math.min(windows, SWEEP_WINDOWS), look);
+    const walk = await walkFrom({ from, growth: 1 }, claim, Math.min(windows, SWEEP_WINDOWS), look);
     this.#sweep = walk.isAtEnd || isBehind(walk.end, this.#start) ? undefined : walk.end;
     return { ...walk, isWhole: !from && walk.isAtEnd };
   }
 
   async #continue(claim: Claim, windows: number, look: LookAt): Promise<SqlRecord[]> {
     const [start, next] = [this.#start, this.#next];
-    const walk = await walkFrom(next ?? start, claim, windows, look);
-    if (!next) this.#start = walk.passed;
+    const walk = await walkFrom({ from: next ?? start, growth: this.#growth }, claim, windows, look);
+    if (!next && walk.passed !== start) this.#moveStart(walk.passed);
     const isOver = walk.isAtEnd || walk.rows.length > 0 || walk.end === this.#start;
     this.#next = isOver ? undefined : walk.end;
+    this.#isUnfinished = walk.isUnfinished;
+    this.#growth = walk.isUnfinished ? walk.growth : 1;
     if (!start || walk.isEnough || !walk.isAtEnd) return walk.rows;
-    const rest = restOf(claim, walk.rows);
+    return [...walk.rows, ...(await this.#searchLate(restOf(claim, walk.rows), start, look))];
+  }
+
+  #moveStart(place: DuePlace | undefined): void {
+    this.#start = place;
+    this.#startMovedAtMs = this.#clock.monotonicMs();
+  }
+
+  async #searchLate(claim: Claim, start: DuePlace, look: LookAt): Promise<readonly SqlRecord[]> {
+    if (this.#clock.monotonicMs() - this.#startMovedAtMs > LATE_COMMIT_MS) return [];
     const window = LATE_WINDOW * windowOf(claim);
-    const late = await look({ ...rest, window }, placeBefore(start, LATE_COMMIT_MS));
-    return [...walk.rows, ...(late?.rows ?? [])];
+    const late = await look({ ...claim, window }, placeBefore(start, LATE_COMMIT_MS));
+    return late?.rows ?? [];
   }
 }
 
-async function walkFrom(
-  start: DuePlace | undefined,
-  claim: Claim,
-  windows: number,
-  look: LookAt,
-): Promise<Walk> {
+async function walkFrom(start: WalkStart, claim: Claim, windows: number, look: LookAt): Promise<Walk> {
   const rows: SqlRecord[] = [];
-  let [end, passed] = [start, start];
-  let window = windowOf(claim);
+  let [end, passed, growth] = [start.from, start.from, start.growth];
   for (let looks = 0; looks < windows; looks++) {
+    const window = growth * windowOf(claim);
     const found = await look({ ...restOf(claim, rows), window }, end);
-    if (!found) break;
+    if (!found) return { rows, end, passed, growth, isAtEnd: false, isEnough: false, isUnfinished: false };
     rows.push(...found.rows);
     if (passed === end) passed = found.passed ?? passed;
     end = found.end ?? end;
-    const isAtEnd = found.examined < window;
-    if (isAtEnd || found.isEnough) return { rows, end, passed, isAtEnd, isEnough: found.isEnough };
-    if (found.rows.length === 0) window = Math.min(2 * window, MAX_GROWTH * windowOf(claim));
+    const [isAtEnd, { isEnough }] = [found.examined < window, found];
+    if (isAtEnd || isEnough) return { rows, end, passed, growth, isAtEnd, isEnough, isUnfinished: false };
+    if (found.rows.length === 0 && found.mayGrow) growth = Math.min(2 * growth, MAX_GROWTH);
   }
-  return { rows, end, passed, isAtEnd: false, isEnough: false };
+  return { rows, end, passed, growth, isAtEnd: false, isEnough: false, isUnfinished: true };
 }
 
 function isBehind(place: DuePlace | undefined, other: DuePlace): boolean {

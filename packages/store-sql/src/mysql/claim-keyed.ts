@@ -1,5 +1,5 @@
 import { isKept, keptOf } from '../claim/kept-rows.js';
-import { keptSeen, shareOf, windowSeen } from '../claim/key-share.js';
+import { blockedSeen, shareOf, windowSeen } from '../claim/key-share.js';
 import { type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -21,12 +21,12 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
   return function* () {
     yield* lockKeyedClaims(table, claim.lockWaitMs);
     const window = yield dueWindow(table, claim);
-    const kept = keptOf(window, claim);
-    const seen = { ...windowSeen(window), ...(claim.exceptTopics && keptSeen(kept)) };
-    const rows = yield* lockFreeKeys(table, claim, kept);
-    if (rows.length === 0) return [{ id: null, ...seen }];
+    const keys = keysOf(claim, window);
+    const rows = yield* lockFreeKeys(table, claim, keys);
+    if (rows.length === 0)
+      return [{ id: null, ...windowSeen(window), ...(yield* blocked(table, claim, window)) }];
     yield setClaim(table, claim, rows, true);
-    return withFirst(rows, seen);
+    return withFirst(rows, { window_rows: window.length });
   };
 }
 
@@ -75,12 +75,49 @@ function dueWindow(table: TableName, { after, window, exceptTopics }: KeyedClaim
   };
 }
 
+/** Parked ones first, then in due order. */
+function keysOf(claim: KeyedClaim, window: readonly SqlRecord[]): string[] {
+  return [...new Set([...claim.parked, ...keptOf(window, claim).map(({ key }) => String(key))])];
+}
+
+/**
+ * Rows in flight are not in the window, but their claims may end when the search is behind them. One that is released
+ * between the two reads is left to the sweep.
+ */
+function* blocked(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps<SqlRecord> {
+  const pending =
+    claim.parked.length === 0 ? [] : (yield pendingKeys(table, claim.parked)).map(({ key }) => key);
+  const empty = claim.parked.filter((key) => !pending.includes(key));
+  if (window.length < claim.window) return blockedSeen([], empty);
+  const inFlight = (yield claimedKeys(table)).map(({ claimed_key }) => String(claimed_key));
+  return blockedSeen([...new Set([...keysOf(claim, window), ...inFlight])], empty);
+}
+
+function pendingKeys(table: TableName, keys: readonly string[]): SqlStatement {
+  return {
+    text: `
+      select distinct pending_key as \`key\`
+      from ${byIndex(table, '_keyed')}
+      where pending_key in (${list(keys)})`,
+    values: [...keys],
+  };
+}
+
+function claimedKeys(table: TableName): SqlStatement {
+  return {
+    text: `
+      select distinct claimed_key
+      from ${byIndex(table, '_claimed_key')}
+      where claimed_key is not null`,
+    values: [],
+  };
+}
+
 /**
  * Locks the oldest rows of each free key, up to the first that is not due or left out. Rows locked by someone else (an operator who
  * requeues, a late settle) are skipped, and with them all later rows of their key.
  */
-function* lockFreeKeys(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps {
-  const keys = [...new Set(window.map(({ key }) => String(key)))];
+function* lockFreeKeys(table: TableName, claim: KeyedClaim, keys: readonly string[]): SqlSteps {
   if (keys.length === 0) return [];
   const busy = new Set((yield busyKeys(table, keys)).map(({ claimed_key }) => claimed_key));
   const free = keys.filter((key) => !busy.has(key));

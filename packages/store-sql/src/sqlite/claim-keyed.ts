@@ -1,5 +1,5 @@
 import { keptOf } from '../claim/kept-rows.js';
-import { keptSeen, MIN_KEYS, shareOf, windowSeen } from '../claim/key-share.js';
+import { blockedSeen, MIN_KEYS, shareOf, windowSeen } from '../claim/key-share.js';
 import type { KeyedClaim } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
@@ -14,12 +14,13 @@ import { flag, IS_BEHIND, LIST, list, NOW, PENDING, placeValues } from './column
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
     const window = yield dueWindow(table, claim);
-    const kept = keptOf(window, claim);
-    const seen = { ...windowSeen(window), ...(claim.exceptTopics && keptSeen(kept)) };
-    const rows = yield* claimableRows(table, claim, keysOf(kept));
-    if (rows.length === 0) return [{ id: null, ...seen }];
+    const parked = claim.parked.length === 0 ? [] : yield freedom(table, claim.parked);
+    const keys = keysOf([...parked, ...keptOf(window, claim)]);
+    const rows = yield* claimableRows(table, claim, keys);
+    if (rows.length === 0)
+      return [{ id: null, ...windowSeen(window), ...(yield* blocked(table, claim, window)) }];
     const claimed = yield claimRowsOfKeys(table, claim, aloneIfOrphaned(rows));
-    return claimed.map((row) => ({ ...row, ...seen }));
+    return claimed.map((row) => ({ ...row, window_rows: window.length }));
   };
 }
 
@@ -27,8 +28,7 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
 function dueWindow(table: TableName, { after, window, exceptTopics }: KeyedClaim): SqlStatement {
   return {
     text: `
-      select key, ${exceptTopics ? 'topic, ' : ''}available_at * 1000 as available_at, seq,
-        not exists (select 1 from ${table.sql} c where c.claimed_key = o.key and c.claimed_until > ${NOW}) as is_free
+      select key, ${exceptTopics ? 'topic, ' : ''}available_at * 1000 as available_at, seq, ${isFree(table, 'o.key')} as is_free
       from ${table.sql} o
       where ${PENDING} and key is not null and available_at <= ${NOW}
         and (claimed_until is null or claimed_until <= ${NOW})${after ? IS_BEHIND : ''}
@@ -38,9 +38,48 @@ function dueWindow(table: TableName, { after, window, exceptTopics }: KeyedClaim
   };
 }
 
+function isFree(table: TableName, key: string): string {
+  return `not exists (select 1 from ${table.sql} c where c.claimed_key = ${key} and c.claimed_until > ${NOW})`;
+}
+
+function freedom(table: TableName, keys: readonly string[]): SqlStatement {
+  return {
+    text: `select k.value as key, ${isFree(table, 'k.value')} as is_free from json_each(?) k`,
+    values: [list(keys)],
+  };
+}
+
+/** Rows in flight are not in the window, but their claims may end when the search is behind them. */
+function* blocked(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps<SqlRecord> {
+  const empty = claim.parked.length === 0 ? [] : yield emptyKeys(table, claim.parked);
+  const inFlight = window.length < claim.window ? [] : yield claimedKeys(table);
+  const keys = window.length < claim.window ? [] : [...keptOf(window, claim), ...inFlight];
+  return blockedSeen(
+    [...new Set(keys.map(({ key }) => key))],
+    empty.map(({ key }) => key),
+  );
+}
+
+function emptyKeys(table: TableName, keys: readonly string[]): SqlStatement {
+  return {
+    text: `
+      select k.value as key
+      from json_each(?) k
+      where not exists (select 1 from ${table.sql} where key = k.value and ${PENDING})`,
+    values: [list(keys)],
+  };
+}
+
+function claimedKeys(table: TableName): SqlStatement {
+  return {
+    text: `select distinct claimed_key as key from ${table.sql} where claimed_key is not null`,
+    values: [],
+  };
+}
+
 interface Keys {
   readonly count: number;
-  /** In due order. */
+  /** Parked ones first, then in due order. */
   readonly free: readonly string[];
 }
 

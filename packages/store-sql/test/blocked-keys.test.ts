@@ -1,0 +1,146 @@
+import { VirtualClock } from '@postcommit/store-memory';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { KeyedRequest } from '../src/claim/claim-runner.js';
+import { ClaimScheduler } from '../src/claim/claim-scheduler.js';
+import { claimKeyed, DueQueue, type DueRow } from './due-queue.js';
+
+const MILLION = 1_000_000;
+const LIMIT = 100;
+
+describe('rows of blocked keys', () => {
+  let clock: VirtualClock;
+  let queue: DueQueue;
+  let scheduler: ClaimScheduler;
+  let asked: KeyedRequest[];
+  let inFlight: string[];
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    queue = new DueQueue();
+    [asked, inFlight] = [[], []];
+    scheduler = new ClaimScheduler(
+      {
+        claimUnkeyed: async () => ({ rows: [], keyedDue: true }),
+        claimUnkeyedExcept: async () => {
+          throw new Error('no topic is left out');
+        },
+        claimKeyed: async (request) => {
+          asked.push(request);
+          const answer = claimKeyed(queue, request);
+          const { blockedKeys } = answer;
+          return { ...answer, blockedKeys: blockedKeys.length > 0 ? [...blockedKeys, ...inFlight] : [] };
+        },
+      },
+      clock,
+    );
+  });
+
+  const addBlocked = (count: number, dueAtMs: number, key = 'hot'): DueRow[] => {
+    const added = queue.add(count, 't', dueAtMs, key);
+    for (const row of added) row.isBlocked = true;
+    return added;
+  };
+  const claim = async (): Promise<number[]> => {
+    const rows = await scheduler.claim({ token: 't', limit: LIMIT, timeoutMs: 60_000 });
+    return rows.map(({ seq }) => Number(seq));
+  };
+  const seqsOf = (rows: readonly DueRow[]): number[] => rows.map(({ seq }) => seq);
+
+  it('a million of them are passed by one claim, and not read again', async () => {
+    addBlocked(MILLION, 1_000);
+    const others = queue.add(3, 't', 2_000, 'other');
+    expect(await claim()).toEqual(seqsOf(others));
+    // These two pass the rest of the last window, and sweep.
+    await claim();
+    await clock.advance(1_001);
+    await claim();
+    for (let arrival = 0; arrival < 20; arrival++) {
+      const [row] = queue.add(1, 't', 30_000 + arrival, `key-${arrival}`);
+      queue.windowsRead();
+      expect(await claim()).toEqual([row?.seq]);
+      expect(queue.windowsRead()).toEqual([500]);
+      expect(queue.lastWindow).toHaveLength(1);
+    }
+  });
+
+  it('are claimed by the next claim once their key is free, wherever the search has been', async () => {
+    const blocked = addBlocked(MILLION / 10, 1_000);
+    expect(await claim()).toEqual([]);
+    for (const row of blocked) row.isBlocked = false;
+    asked = [];
+    expect(await claim()).toEqual(seqsOf(blocked.slice(0, LIMIT)));
+    expect(asked).toHaveLength(1);
+  });
+
+  it("are read again while they don't fill a window: that costs as little as looking up their keys", async () => {
+    addBlocked(499, 1_000);
+    for (let poll = 0; poll < 3; poll++) expect(await claim()).toEqual([]);
+    expect(asked.every(({ after, parked }) => after === undefined && parked.length === 0)).toBe(true);
+  });
+
+  it('a released row is found by the next claim if it was in flight when the search passed it', async () => {
+    const [released] = addBlocked(1, 500, 'in flight');
+    if (released) released.isClaimed = true;
+    inFlight = ['in flight'];
+    addBlocked(MILLION / 10, 1_000);
+    expect(await claim()).toEqual([]);
+    if (released) Object.assign(released, { isClaimed: false, isBlocked: false });
+    expect(await claim()).toEqual([released?.seq]);
+  });
+
+  it('keys without a row are no longer looked up', async () => {
+    const rows = addBlocked(500, 1_000);
+    await claim();
+    for (const row of rows) row.isClaimed = true;
+    await claim();
+    asked = [];
+    await claim();
+    expect(asked.flatMap(({ parked }) => parked)).toEqual([]);
+  });
+
+  it('a claim looks up at most 500 keys, once, and many keys take turns', async () => {
+    for (let key = 0; key < 1_200; key++) addBlocked(1, 1_000, `key-${key}`);
+    await claim();
+    expect(Math.max(...asked.map(({ parked }) => parked.length))).toBeLessThanOrEqual(500);
+    const lookedUp = new Set<string>();
+    for (let poll = 0; poll < 3; poll++) {
+      asked = [];
+      await claim();
+      expect(asked.slice(1).every(({ parked }) => parked.length === 0)).toBe(true);
+      for (const key of asked[0]?.parked ?? []) lookedUp.add(key);
+    }
+    // The last window is not full.
+    expect(lookedUp.size).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('windows with many keys stay small', async () => {
+    for (let key = 0; key < 8_000; key++) addBlocked(1, 1_000, `key-${key}`);
+    await claim();
+    expect(queue.windowsRead().slice(0, 8)).toEqual([500, ...Array(7).fill(1_000)]);
+  });
+
+  it('more keys than can be remembered do not hide the rows behind them', async () => {
+    for (let key = 0; key < 12_000; key++) addBlocked(1, 1_000, `key-${key}`);
+    for (let arrival = 0; arrival < 3; arrival++) {
+      const [row] = queue.add(1, 't', 2_000 + arrival, 'other');
+      expect(await claim()).toEqual([row?.seq]);
+    }
+  });
+
+  it("a search that can't continue, since the lock is taken, ends the claim", async () => {
+    let locked = 0;
+    const stuck = new ClaimScheduler(
+      {
+        claimUnkeyed: async () => ({ rows: [], keyedDue: true }),
+        claimUnkeyedExcept: async () => ({ rows: [], keyedDue: true, window: { rows: 0 } }),
+        claimKeyed: async () => {
+          locked += 1;
+          return undefined;
+        },
+      },
+      clock,
+    );
+    expect(await stuck.claim({ token: 't', limit: LIMIT, timeoutMs: 60_000 })).toEqual([]);
+    expect(locked).toBe(1);
+  });
+});
