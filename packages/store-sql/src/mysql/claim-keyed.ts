@@ -4,6 +4,7 @@ import { type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { aloneIfOrphaned, isTrue, lockRows, setClaim, withFirst } from './claim.js';
+import { blockedKeys } from './claim-blocked.js';
 import { byIndex, epochMicroseconds, fromEpochMicroseconds, inOrder, list, NOW } from './columns.js';
 import { isLockTimeout } from './faults.js';
 
@@ -22,9 +23,11 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
     yield* lockKeyedClaims(table, claim.lockWaitMs);
     const window = yield dueWindow(table, claim);
     const keys = keysOf(claim, window);
-    const rows = yield* lockFreeKeys(table, claim, keys);
-    if (rows.length === 0)
-      return [{ id: null, ...windowSeen(window), ...(yield* blocked(table, claim, window)) }];
+    const { rows, emptyKeys } = yield* lockFreeKeys(table, claim, keys);
+    if (rows.length === 0) {
+      const blocked = window.length === claim.window ? yield* blockedKeys(table, keys) : [];
+      return [{ id: null, ...windowSeen(window), ...blockedSeen(blocked, emptyKeys) }];
+    }
     yield setClaim(table, claim, rows, true);
     return withFirst(rows, { window_rows: window.length });
   };
@@ -80,51 +83,25 @@ function keysOf(claim: KeyedClaim, window: readonly SqlRecord[]): string[] {
   return [...new Set([...claim.parked, ...keptOf(window, claim).map(({ key }) => String(key))])];
 }
 
-/**
- * Rows in flight are not in the window, but their claims may end when the search is behind them. One that is released
- * between the two reads is left to the sweep.
- */
-function* blocked(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps<SqlRecord> {
-  const pending =
-    claim.parked.length === 0 ? [] : (yield pendingKeys(table, claim.parked)).map(({ key }) => key);
-  const empty = claim.parked.filter((key) => !pending.includes(key));
-  if (window.length < claim.window) return blockedSeen([], empty);
-  const inFlight = (yield claimedKeys(table)).map(({ claimed_key }) => String(claimed_key));
-  return blockedSeen([...new Set([...keysOf(claim, window), ...inFlight])], empty);
-}
-
-function pendingKeys(table: TableName, keys: readonly string[]): SqlStatement {
-  return {
-    text: `
-      select distinct pending_key as \`key\`
-      from ${byIndex(table, '_keyed')}
-      where pending_key in (${list(keys)})`,
-    values: [...keys],
-  };
-}
-
-function claimedKeys(table: TableName): SqlStatement {
-  return {
-    text: `
-      select distinct claimed_key
-      from ${byIndex(table, '_claimed_key')}
-      where claimed_key is not null`,
-    values: [],
-  };
+interface Found {
+  readonly rows: readonly SqlRecord[];
+  /** The keys without a pending row. */
+  readonly emptyKeys: readonly string[];
 }
 
 /**
  * Locks the oldest rows of each free key, up to the first that is not due or left out. Rows locked by someone else (an operator who
  * requeues, a late settle) are skipped, and with them all later rows of their key.
  */
-function* lockFreeKeys(table: TableName, claim: KeyedClaim, keys: readonly string[]): SqlSteps {
-  if (keys.length === 0) return [];
+function* lockFreeKeys(table: TableName, claim: KeyedClaim, keys: readonly string[]): SqlSteps<Found> {
+  if (keys.length === 0) return { rows: [], emptyKeys: [] };
   const busy = new Set((yield busyKeys(table, keys)).map(({ claimed_key }) => claimed_key));
   const free = keys.filter((key) => !busy.has(key));
   const prefixes = yield* duePrefixes(table, claim, free, shareOf(claim, keys.length));
-  if (prefixes.length === 0) return [];
-  const locked = new Map((yield lockRows(table, prefixes, claim)).map((row) => [Number(row.seq), row]));
-  return aloneIfOrphaned(unbroken(prefixes, locked));
+  if (prefixes.rows.length === 0) return prefixes;
+  const locks = yield lockRows(table, prefixes.rows, claim);
+  const locked = new Map(locks.map((row) => [Number(row.seq), row]));
+  return { ...prefixes, rows: aloneIfOrphaned(unbroken(prefixes.rows, locked)) };
 }
 
 /** `claimed_key` repeats the key on claimed rows only, so live claims are found without reading the key's backlog. */
@@ -139,14 +116,24 @@ function busyKeys(table: TableName, keys: readonly string[]): SqlStatement {
 }
 
 /** Takes key by key, in due order, until there are enough rows. */
-function* duePrefixes(table: TableName, claim: KeyedClaim, keys: readonly string[], share: number): SqlSteps {
-  const prefixes: SqlRecord[] = [];
-  for (let start = 0; start < keys.length && prefixes.length < claim.limit; start += KEYS_PER_QUERY) {
+function* duePrefixes(
+  table: TableName,
+  claim: KeyedClaim,
+  keys: readonly string[],
+  share: number,
+): SqlSteps<Found> {
+  const rows: SqlRecord[] = [];
+  const emptyKeys: string[] = [];
+  for (let start = 0; start < keys.length && rows.length < claim.limit; start += KEYS_PER_QUERY) {
     const looked = keys.slice(start, start + KEYS_PER_QUERY);
     const byKey = groupedByKey(yield oldestRows(table, looked, share, claim));
-    for (const key of looked) prefixes.push(...claimablePrefix(byKey.get(key) ?? [], claim));
+    for (const key of looked) {
+      const oldest = byKey.get(key);
+      if (oldest) rows.push(...claimablePrefix(oldest, claim));
+      else emptyKeys.push(key);
+    }
   }
-  return prefixes.slice(0, claim.limit);
+  return { rows: rows.slice(0, claim.limit), emptyKeys };
 }
 
 /** With a limit per key, the cost depends on the rows returned, not on how many wait behind them. */

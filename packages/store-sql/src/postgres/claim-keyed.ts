@@ -4,6 +4,7 @@ import { sqlState } from '../driver-errors.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { IS_CHOSEN, isBehind, SET_CLAIM } from './claim.js';
+import { blockedKeys, emptyKeys } from './claim-blocked.js';
 import { CLAIMED_COLUMNS, isAt, isKept, NOW, PENDING, PLACES, placeMicroseconds } from './columns.js';
 import { lockKeyedClaims } from './keyed-lock.js';
 
@@ -170,32 +171,9 @@ function claimedAndWindow(table: TableName, parked: string | undefined): string 
         b.blocked_keys, e.empty_keys, c.*
       from (select count(*)::int as window_rows from due_window) w
       left join due_window d on d.place = w.window_rows and not exists (select from claimed)
-      cross join lateral (${blockedKeys(table)}
+      cross join lateral (${blockedKeys(table, '$5')}
       ) b
       cross join (${emptyKeys(table, parked)}
       ) e
       left join claimed c on true`;
-}
-
-/** Rows in flight are not in the window, but their claims may end when the search is behind them. */
-function blockedKeys(table: TableName): string {
-  return `
-        select json_agg(k.key)::text as blocked_keys
-        from (
-          select key from keys
-          union
-          select claimed_key from ${table.sql} where claimed_key is not null
-        ) k
-        where w.window_rows = $5::int and not exists (select from claimed)`;
-}
-
-/** With ORDER BY, the planner uses the index even if it takes the key for a frequent one. */
-function emptyKeys(table: TableName, parked: string | undefined): string {
-  if (!parked) return 'select null as empty_keys';
-  return `
-        select json_agg(k.key)::text as empty_keys
-        from unnest(${parked}::varchar[]) k (key)
-        where not exists (select from claimed) and (
-          select o.seq from ${table.sql} o where o.key = k.key and ${PENDING} order by o.seq limit 1
-        ) is null`;
 }

@@ -4,6 +4,7 @@ import type { KeyedClaim } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { aloneIfOrphaned, claimRowsOfKeys } from './claim.js';
+import { blockedKeys, emptyKeys } from './claim-blocked.js';
 import { flag, IS_BEHIND, LIST, list, NOW, PENDING, placeValues } from './columns.js';
 
 /**
@@ -17,8 +18,11 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
     const parked = claim.parked.length === 0 ? [] : yield freedom(table, claim.parked);
     const keys = keysOf([...parked, ...keptOf(window, claim)]);
     const rows = yield* claimableRows(table, claim, keys);
-    if (rows.length === 0)
-      return [{ id: null, ...windowSeen(window), ...(yield* blocked(table, claim, window)) }];
+    if (rows.length === 0) {
+      const blocked = window.length === claim.window ? yield* blockedKeys(table, keys.all) : [];
+      const empty = yield* emptyKeys(table, claim.parked);
+      return [{ id: null, ...windowSeen(window), ...blockedSeen(blocked, empty) }];
+    }
     const claimed = yield claimRowsOfKeys(table, claim, aloneIfOrphaned(rows));
     return claimed.map((row) => ({ ...row, window_rows: window.length }));
   };
@@ -49,48 +53,21 @@ function freedom(table: TableName, keys: readonly string[]): SqlStatement {
   };
 }
 
-/** Rows in flight are not in the window, but their claims may end when the search is behind them. */
-function* blocked(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps<SqlRecord> {
-  const empty = claim.parked.length === 0 ? [] : yield emptyKeys(table, claim.parked);
-  const inFlight = window.length < claim.window ? [] : yield claimedKeys(table);
-  const keys = window.length < claim.window ? [] : [...keptOf(window, claim), ...inFlight];
-  return blockedSeen(
-    [...new Set(keys.map(({ key }) => key))],
-    empty.map(({ key }) => key),
-  );
-}
-
-function emptyKeys(table: TableName, keys: readonly string[]): SqlStatement {
-  return {
-    text: `
-      select k.value as key
-      from json_each(?) k
-      where not exists (select 1 from ${table.sql} where key = k.value and ${PENDING})`,
-    values: [list(keys)],
-  };
-}
-
-function claimedKeys(table: TableName): SqlStatement {
-  return {
-    text: `select distinct claimed_key as key from ${table.sql} where claimed_key is not null`,
-    values: [],
-  };
-}
-
 interface Keys {
-  readonly count: number;
+  readonly all: readonly string[];
   /** Parked ones first, then in due order. */
   readonly free: readonly string[];
 }
 
 function keysOf(window: readonly SqlRecord[]): Keys {
   const isFree = new Map(window.map(({ key, is_free }) => [String(key), is_free === 1]));
-  return { count: isFree.size, free: [...isFree.keys()].filter((key) => isFree.get(key)) };
+  const all = [...isFree.keys()];
+  return { all, free: all.filter((key) => isFree.get(key)) };
 }
 
 /** Takes key by key, until there are enough rows. */
-function* claimableRows(table: TableName, claim: KeyedClaim, { count, free }: Keys): SqlSteps {
-  const share = shareOf(claim, count);
+function* claimableRows(table: TableName, claim: KeyedClaim, { all, free }: Keys): SqlSteps {
+  const share = shareOf(claim, all.length);
   const keysAtOnce = Math.max(MIN_KEYS, Math.ceil(claim.limit / share));
   const rows: SqlRecord[] = [];
   for (let start = 0; start < free.length && rows.length < claim.limit; start += keysAtOnce) {
