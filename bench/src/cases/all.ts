@@ -1,6 +1,7 @@
 import type { Case, Setting } from '../case.js';
 import { backlogCase } from './backlog.js';
 import { bulkCase } from './bulk.js';
+import { crowdedKeyCase } from './crowded-key.js';
 import { drainCase } from './drain.js';
 import { enqueueCase } from './enqueue.js';
 import { grownClaimCase } from './grown-claim.js';
@@ -19,6 +20,7 @@ export function allCases(setting: Setting): Case[] {
     drainCase,
     latencyCase,
     keyedCase,
+    crowdedKeyCase,
     heldClaimCase,
     steadyCase,
     backlogCase,
