@@ -133,6 +133,11 @@ export interface SqlDialect {
    * @throws KeyedLockTimeout if the lock takes longer than `lockWaitMs`.
    */
   claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps;
+  /**
+   * One record with `key` for each key behind `after` that has a pending row, in the order of the keys: at most `limit`,
+   * and none only at the end. The cost does not depend on how many rows a key has.
+   */
+  pendingKeys(table: TableName, after: string | undefined, limit: number): SqlWork;
   /** Voids a claim whose result is unknown. */
   releaseToken(table: TableName, token: string): SqlWork;
   settleDispatched(table: TableName, token: string | undefined, ids: readonly string[]): SqlWork;

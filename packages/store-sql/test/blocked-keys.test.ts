@@ -24,6 +24,7 @@ describe('rows of blocked keys', () => {
         claimUnkeyedExcept: async () => {
           throw new Error('no topic is left out');
         },
+        pendingKeys: async (after, limit) => queue.pendingKeys(after, limit),
         claimKeyed: async (request) => {
           asked.push(request);
           const answer = claimKeyed(queue, request);
@@ -88,6 +89,30 @@ describe('rows of blocked keys', () => {
     expect(await claim()).toEqual([released?.seq]);
   });
 
+  it('one that becomes claimable before the place is found within a second, however many are there', async () => {
+    addBlocked(MILLION / 10, 10_000);
+    expect(await claim()).toEqual([]);
+    const [early] = queue.add(1, 't', 1_000, 'other');
+    expect(await claim()).toEqual([]);
+    await clock.advance(1_000);
+    expect(await claim()).toEqual([early?.seq]);
+  });
+
+  it('the sweep that finds it goes through 500 keys a second, and begins again', async () => {
+    addBlocked(600, 10_000);
+    expect(await claim()).toEqual([]);
+    for (let key = 0; key < 1_200; key++) addBlocked(1, 1_000, `key-${String(key).padStart(4, '0')}`);
+    const swept: number[] = [];
+    for (let second = 0; second < 4; second++) {
+      asked = [];
+      await clock.advance(1_000);
+      await claim();
+      swept.push(asked[0]?.parked.length ?? 0);
+    }
+    // Of 1,201 keys; the parked one is looked up in any case.
+    expect(swept).toEqual([500, 501, 202, 500]);
+  });
+
   it('keys without a row are no longer looked up', async () => {
     const rows = addBlocked(500, 1_000);
     await claim();
@@ -133,6 +158,7 @@ describe('rows of blocked keys', () => {
       {
         claimUnkeyed: async () => ({ rows: [], keyedDue: true }),
         claimUnkeyedExcept: async () => ({ rows: [], keyedDue: true, window: { rows: 0 } }),
+        pendingKeys: async () => [],
         claimKeyed: async () => {
           locked += 1;
           return undefined;

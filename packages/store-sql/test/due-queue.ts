@@ -60,6 +60,11 @@ export class DueQueue {
     return keys.filter((key) => !this.#byKey.get(key)?.some(({ isClaimed }) => !isClaimed));
   }
 
+  pendingKeys(after = '', limit: number): string[] {
+    const keys = [...this.#byKey.keys()].filter((key) => key > after && this.emptyKeys([key]).length === 0);
+    return keys.sort().slice(0, limit);
+  }
+
   #ofKeys(keys: readonly string[] = []): DueRow[] {
     return keys.flatMap((key) => {
       const rows = this.#byKey.get(key) ?? [];

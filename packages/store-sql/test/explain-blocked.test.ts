@@ -67,6 +67,14 @@ const planCases = (): void => {
       expect(await reads({ after: behind, parked: HOT })).toBeLessThanOrEqual(LIMIT + 5);
     });
 
+    it('a sweep reads one row of each key', async () => {
+      for (const after of [undefined, 'a']) {
+        const plan = await explained(fixture.pool, postgres.pendingKeys(TABLE, after, 500), mode);
+        expect(plan.seqScans).toBe(0);
+        expect(plan.rowsRead).toBe(HOT.length);
+      }
+    });
+
     it('a claim that looks up 500 keys without rows reads nothing else', async () => {
       const parked = [...HOT, ...Array.from({ length: 498 }, (_, index) => `key-${index}`)];
       expect(await reads({ after: behind, parked })).toBeLessThanOrEqual(LIMIT + 5);

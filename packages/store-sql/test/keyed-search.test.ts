@@ -28,6 +28,7 @@ async function turns(found: number, claims: number): Promise<number[]> {
       claimUnkeyedExcept: async () => {
         throw new Error('no topic is left out');
       },
+      pendingKeys: async () => [],
       claimKeyed: async () => {
         searched += 1;
         return answer(found);
@@ -65,6 +66,7 @@ describe('rows with a key alone', () => {
     const limits: number[] = [];
     const keyed = new KeyedSearch(
       {
+        pendingKeys: async () => [],
         claimKeyed: async ({ limit }) => {
           limits.push(limit);
           return answer(1);

@@ -75,6 +75,17 @@ describeOnMysql('lists on MariaDB or MySQL', () => {
     expect(await rowsRead(look)).toBeLessThanOrEqual(500 + 4);
   });
 
+  it.each([undefined, 'a', 'k'])(
+    'a sweep through the keys behind %o reads few rows of each',
+    async (after) => {
+      const found = await fixture.executor(mysql.pendingKeys(table, after, 500));
+      expect(found).toEqual(after === 'k' ? [] : [{ key: 'k' }]);
+      const [step] = statementsOf(mysql.pendingKeys(table, after, 500));
+      if (!step) throw new Error('no statement');
+      expect(await rowsRead(step)).toBeLessThanOrEqual(100);
+    },
+  );
+
   it('a keyed claim that looks up parked keys reads one row of each', async () => {
     const parked = ['k', ...Array.from({ length: 50 }, (_, index) => `none-${index}`)];
     // The window is empty and full at once, so that the claim takes all steps.

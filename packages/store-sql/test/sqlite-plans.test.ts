@@ -46,6 +46,8 @@ const bounded: Record<string, SqlWork> = {
     // The window is empty and full at once, so that the claim takes all steps.
     claimOf({ after, window: 0, parked: ['none', 'key-3'] }),
   ),
+  'a sweep through the keys': sqlite.pendingKeys(TABLE, undefined, 500),
+  'one that goes on, through the keys': sqlite.pendingKeys(TABLE, 'key-1', 500),
   'a claim that leaves out topics': sqlite.claimUnkeyedExcept(TABLE, { ...claimOf(), ...EXCEPT }),
   'one that goes on': sqlite.claimUnkeyedExcept(TABLE, { ...claimOf({ after }), ...EXCEPT }),
   'one of rows with keys': sqlite.claimKeyed(TABLE, { ...claimOf(), ...EXCEPT }),
@@ -95,6 +97,18 @@ it.each([undefined, after])('a window of rows is read in the order of its index,
   const plans = plansOf(sqlite.claimUnkeyedExcept(TABLE, { ...claimOf({ after: place }), ...EXCEPT }));
   expect(plans[0]).toMatch(/^SEARCH o USING INDEX outbox_due\b/);
   expect(plans.filter((line) => /TEMP B-TREE/.test(line))).toEqual([]);
+});
+
+it('a sweep goes from key to key in the index', () => {
+  for (const after of [undefined, 'key']) {
+    const { text, values } = sqlite.pendingKeys(TABLE, after, 2);
+    expect(database.query(text, ...values)).toEqual([{ key: 'key-0' }, { key: 'key-2' }]);
+    const plans = plansOf({ text, values });
+    expect(
+      plans.filter((line) => /^SEARCH o USING (COVERING )?INDEX outbox_keyed \(key>\?\)/.test(line)),
+    ).toHaveLength(2);
+    expect(plans.filter((line) => /TEMP B-TREE/.test(line))).toEqual([]);
+  }
 });
 
 it('parked keys are found by the index, key by key', () => {

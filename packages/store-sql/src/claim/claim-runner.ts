@@ -125,6 +125,12 @@ export class ClaimRunner {
     return this.#watched(this.#statements.run(kind, (serverMs) => work(dialect, table, serverMs)));
   }
 
+  /** Returns, in the order of the keys, those behind `after` that have a pending row: at most `limit`, none at the end. */
+  async pendingKeys(after: string | undefined, limit: number): Promise<string[]> {
+    const records = await this.run((dialect, table) => dialect.pendingKeys(table, after, limit));
+    return records.map(({ key }) => String(key));
+  }
+
   /** Runs any other work of the store on the pool: all of it shows whether the pool responds. */
   run(work: TableWork): Promise<SqlRecord[]> {
     const { dialect, table, executor } = this.#options;

@@ -28,7 +28,7 @@ const MAX_TURNS = 100;
 /** The part of a claim's time that may be spent on them: the rest belongs to its rows. */
 const SEARCH_TIME = 0.1;
 
-type ClaimCalls = Pick<ClaimRunner, 'claimUnkeyed' | 'claimUnkeyedExcept' | 'claimKeyed'>;
+type ClaimCalls = Pick<ClaimRunner, 'claimUnkeyed' | 'claimUnkeyedExcept' | 'claimKeyed' | 'pendingKeys'>;
 
 /** What the store asks for. */
 export interface ClaimRequest extends Pick<Claim, 'token' | 'limit' | 'timeoutMs'> {

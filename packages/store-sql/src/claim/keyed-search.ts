@@ -2,6 +2,7 @@ import type { Clock } from '@postcommit/core';
 import type { Claim, DuePlace } from '../dialect.js';
 import type { SqlRecord } from '../sql-statement.js';
 import type { ClaimRunner, KeyedAnswer, KeyedRequest } from './claim-runner.js';
+import { KeySweep } from './key-sweep.js';
 import { ParkedKeys } from './parked-keys.js';
 import { type Look, MAX_WINDOWS, SkippingSearch, windowOf } from './skipping-search.js';
 
@@ -16,24 +17,28 @@ const KEY_SHARE = 0.1;
 /** Windows with more keys than this don't grow: looking up a key costs as much as reading several rows. */
 const MANY_KEYS = 500;
 
+type KeyedCalls = Pick<ClaimRunner, 'claimKeyed' | 'pendingKeys'>;
 type SearchRequest = Omit<KeyedRequest, 'after' | 'parked'>;
 
 /**
  * Decides where to search for rows with a key, and how often while that delays others. Any number of rows of blocked keys
  * must not hide the rows behind them. So the search passes them once: it remembers its place, and parks their keys. From
- * then on, each claim looks up the parked keys, and reads only the rows behind the place.
+ * then on, each claim looks up the parked keys, and reads only the rows behind the place. A sweep through all keys finds
+ * whatever else becomes claimable before it.
  */
 export class KeyedSearch {
-  readonly #runner: Pick<ClaimRunner, 'claimKeyed'>;
+  readonly #runner: KeyedCalls;
   readonly #clock: Clock;
   #skipping: SkippingSearch;
   #parked = new ParkedKeys();
+  #sweep: KeySweep;
   #turnsBetween = TURNS;
 
-  constructor(runner: Pick<ClaimRunner, 'claimKeyed'>, clock: Clock) {
+  constructor(runner: KeyedCalls, clock: Clock) {
     this.#runner = runner;
     this.#clock = clock;
     this.#skipping = new SkippingSearch(clock);
+    this.#sweep = this.#newSweep();
   }
 
   /** Turns that belong to rows without a key before those with one come first again. */
@@ -41,7 +46,7 @@ export class KeyedSearch {
     return this.#turnsBetween;
   }
 
-  /** Whether the last claim ended before it had seen all due rows. */
+  /** Whether the last claim passed all rows it examined, and left some for the next one. */
   get isUnfinished(): boolean {
     return this.#skipping.isUnfinished;
   }
@@ -50,6 +55,7 @@ export class KeyedSearch {
   forget(): void {
     this.#parked = new ParkedKeys();
     this.#skipping = new SkippingSearch(this.#clock);
+    this.#sweep = this.#newSweep();
   }
 
   /** Claims a whole batch. */
@@ -77,13 +83,18 @@ export class KeyedSearch {
   }
 
   /** Looks up the parked keys once, however many windows it reads. */
-  #search(request: SearchRequest, windows: number): Promise<SqlRecord[]> {
-    let parked = this.#parked.next();
+  async #search(request: SearchRequest, windows: number): Promise<SqlRecord[]> {
+    const swept = this.#skipping.start ? await this.#sweep.next() : [];
+    let parked = [...new Set([...this.#parked.next(), ...swept])];
     return this.#skipping.claim(request, windows, (rest, after) => {
       const looked = parked;
       parked = [];
       return this.#look({ ...request, ...rest, parked: looked, after });
     });
+  }
+
+  #newSweep(): KeySweep {
+    return new KeySweep(this.#clock, (after, limit) => this.#runner.pendingKeys(after, limit));
   }
 
   async #look(request: KeyedRequest): Promise<Look | undefined> {
