@@ -113,6 +113,19 @@ describe('rows of blocked keys', () => {
     expect(swept).toEqual([500, 501, 202, 500]);
   });
 
+  it('once their key is free, they take turns with the rows behind them', async () => {
+    const rows = addBlocked(500, 1_000);
+    await claim();
+    for (const row of rows) row.isBlocked = false;
+    queue.add(1_000, 't', 2_000, 'other');
+    const keys: unknown[] = [];
+    for (let claims = 0; claims < 4; claims++) {
+      const [first] = await claim();
+      keys.push(queue.rows.find(({ seq }) => seq === first)?.key);
+    }
+    expect(keys).toEqual(['hot', 'other', 'hot', 'other']);
+  });
+
   it('keys without a row are no longer looked up', async () => {
     const rows = addBlocked(500, 1_000);
     await claim();

@@ -33,6 +33,8 @@ export class KeyedSearch {
   #parked = new ParkedKeys();
   #sweep: KeySweep;
   #turnsBetween = TURNS;
+  /** After a batch that parked keys may have filled alone. */
+  #isWindowsTurn = false;
 
   constructor(runner: KeyedCalls, clock: Clock) {
     this.#runner = runner;
@@ -84,8 +86,20 @@ export class KeyedSearch {
 
   /** Looks up the parked keys once, however many windows it reads. */
   async #search(request: SearchRequest, windows: number): Promise<SqlRecord[]> {
+    const keys = await this.#keysToLookUp();
+    const claimed = await this.#searchWindows(request, windows, keys);
+    this.#isWindowsTurn = keys.length > 0 && claimed.length === request.limit;
+    return claimed;
+  }
+
+  async #keysToLookUp(): Promise<string[]> {
     const swept = this.#skipping.start ? await this.#sweep.next() : [];
-    let parked = [...new Set([...this.#parked.next(), ...swept])];
+    const parked = this.#isWindowsTurn ? [] : this.#parked.next();
+    return [...new Set([...parked, ...swept])];
+  }
+
+  #searchWindows(request: SearchRequest, windows: number, keys: readonly string[]): Promise<SqlRecord[]> {
+    let parked = keys;
     return this.#skipping.claim(request, windows, (rest, after) => {
       const looked = parked;
       parked = [];
