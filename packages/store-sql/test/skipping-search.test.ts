@@ -64,10 +64,12 @@ describe.each(['without a key', 'with a key'])('rows %s, while a topic is left o
     queue.add(MILLION, 'away', 1_000);
     looksTakeMs = TIMEOUT_MS / 100;
     expect(await claim('away')).toEqual([]);
-    expect(queue.windowsRead()).toEqual([500, 1_000, 2_000, 4_000, ...Array(12).fill(8_000)]);
+    // Ten would be a tenth; those of a turn are not interrupted.
+    const looks = isKeyed ? 12 : 16;
+    expect(queue.windowsRead()).toEqual([500, 1_000, 2_000, 4_000, ...Array(looks - 4).fill(8_000)]);
     // The next one continues, with windows as large.
     expect(await claim('away')).toEqual([]);
-    expect(queue.windowsRead()).toEqual(Array(16).fill(8_000));
+    expect(queue.windowsRead()).toEqual(Array(looks).fill(8_000));
   });
 
   it('a row that arrives behind a million is found by the next claim', async () => {

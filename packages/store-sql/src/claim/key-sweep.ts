@@ -23,11 +23,13 @@ export class KeySweep {
     this.#sweptAtMs = clock.monotonicMs();
   }
 
-  /** Returns the keys to look up now; usually none. */
+  /** Returns the keys to look up now, if a second has passed. */
+  async ifDue(): Promise<string[]> {
+    return this.#clock.monotonicMs() - this.#sweptAtMs < FRONT_SEARCH_INTERVAL_MS ? [] : this.next();
+  }
+
   async next(): Promise<string[]> {
-    const now = this.#clock.monotonicMs();
-    if (now - this.#sweptAtMs < FRONT_SEARCH_INTERVAL_MS) return [];
-    this.#sweptAtMs = now;
+    this.#sweptAtMs = this.#clock.monotonicMs();
     const behind = await this.#pendingKeys(this.#after, KEYS);
     const isAtEnd = behind.length === 0 && this.#after !== undefined;
     const keys = isAtEnd ? await this.#pendingKeys(undefined, KEYS) : behind;

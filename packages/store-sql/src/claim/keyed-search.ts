@@ -4,8 +4,10 @@ import type { SqlRecord } from '../sql-statement.js';
 import type { ClaimRunner, KeyedAnswer, KeyedRequest } from './claim-runner.js';
 import { KeySweep } from './key-sweep.js';
 import { ParkedKeys } from './parked-keys.js';
-import { type Look, MAX_WINDOWS, SkippingSearch, windowOf } from './skipping-search.js';
+import { type Look, SkippingSearch, windowOf } from './skipping-search.js';
 
+/** Maximum windows examined in one claim while none of their rows can be claimed: the sweep has its turn in between. */
+const WINDOWS = 4;
 /** Turns between two claims of a share: after a productive, a poor and a fruitless one. */
 const TURNS = 1;
 const TURNS_AFTER_POOR = 3;
@@ -62,10 +64,7 @@ export class KeyedSearch {
 
   /** Claims a whole batch. */
   async claimBatch(claim: Claim): Promise<SqlRecord[]> {
-    const claimed = await this.#search(
-      { ...claim, perKey: claim.limit, window: windowOf(claim) },
-      MAX_WINDOWS,
-    );
+    const claimed = await this.#search({ ...claim, perKey: claim.limit, window: windowOf(claim) }, WINDOWS);
     this.#turnsBetween = TURNS;
     return claimed;
   }
@@ -93,9 +92,15 @@ export class KeyedSearch {
   }
 
   async #keysToLookUp(): Promise<string[]> {
-    const swept = this.#skipping.start ? await this.#sweep.next() : [];
+    const swept = await this.#keysSwept();
     const parked = this.#isWindowsTurn ? [] : this.#parked.next();
     return [...new Set([...parked, ...swept])];
+  }
+
+  /** While many rows are still to be passed, those behind them must not wait until that is done. */
+  async #keysSwept(): Promise<string[]> {
+    if (this.isUnfinished) return this.#sweep.next();
+    return this.#skipping.start ? this.#sweep.ifDue() : [];
   }
 
   #searchWindows(request: SearchRequest, windows: number, keys: readonly string[]): Promise<SqlRecord[]> {
