@@ -7,7 +7,7 @@ import { type LookAt, type Walk, walkFrom } from './skipping-search.js';
 const WINDOWS = 4;
 
 interface Sweep extends Walk {
-  /** From the front to the end. */
+  /** Whether it went from the front to the end. */
   readonly isWhole: boolean;
 }
 
