@@ -1,6 +1,7 @@
 import type { Case, Setting } from '../case.js';
 import { backlogCase } from './backlog.js';
 import { bulkCase } from './bulk.js';
+import { crowdedKeyCase } from './crowded-key.js';
 import { drainCase } from './drain.js';
 import { dueCase } from './due.js';
 import { enqueueCase } from './enqueue.js';
@@ -23,6 +24,7 @@ export function allCases(setting: Setting): Case[] {
     rateCase,
     dueCase,
     keyedCase,
+    crowdedKeyCase,
     heldClaimCase,
     steadyCase,
     backlogCase,

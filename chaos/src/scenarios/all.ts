@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.js';
 import { clockScenarios } from './clock.js';
 import { crowdScenarios } from './crowd.js';
+import { crowdedKeyScenarios } from './crowded-key.js';
 import { dataScenarios } from './data.js';
 import { editedRowsScenarios } from './edited-rows.js';
 import { killScenarios } from './kill.js';
@@ -27,6 +28,7 @@ export const scenarios: readonly Scenario[] = [
   ...clockScenarios,
   ...editedRowsScenarios,
   ...dataScenarios,
+  ...crowdedKeyScenarios,
   ...rollOutScenarios,
   ...mixScenarios,
 ];

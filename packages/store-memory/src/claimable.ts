@@ -40,7 +40,10 @@ function keyedCandidates(
 ): Candidate[] {
   const byKey = new Map<string, MemoryRow[]>();
   for (const row of [...pending].sort((a, b) => a.seq - b.seq)) {
-    if (row.key !== undefined) byKey.set(row.key, [...(byKey.get(row.key) ?? []), row]);
+    if (row.key === undefined) continue;
+    const ofKey = byKey.get(row.key);
+    if (ofKey) ofKey.push(row);
+    else byKey.set(row.key, [row]);
   }
   return [...byKey.values()].flatMap((rows) =>
     rows.some((row) => isLive(row, nowMs)) ? [] : duePrefix(rows, nowMs, except),

@@ -52,6 +52,8 @@ export interface KeyedClaim extends Claim {
   readonly perKey: number;
   /** Only rows behind this place: those before it were examined and are blocked. */
   readonly after: DuePlace | undefined;
+  /** Keys to look up besides those of the window, each once: their rows may be before `after`. */
+  readonly parked: readonly string[];
   /** How long to wait for other keyed claims, as far as the database supports it, before throwing `KeyedLockTimeout`. */
   readonly lockWaitMs: number;
   /** After how long the server ends the statement that claims, where a statement of its own can say so. */
@@ -120,13 +122,19 @@ export interface SqlDialect {
    */
   claimUnkeyedExcept(table: TableName, claim: ExceptClaim): SqlWork;
   /**
-   * Claims rows with a key: takes a lock, then claims, in one transaction. The first record has `window_rows`,
-   * `last_available_at` and `last_seq`; a record without `id` carries nothing else. With `exceptTopics`, the window
-   * counts rows that are left out, and the first record has `kept_available_at` and `kept_seq` of the first other one.
+   * Claims rows with a key: takes a lock, then claims, in one transaction. The first record has `window_rows`, which
+   * counts rows that are left out too. A record without `id` carries nothing else, but only such a record has
+   * `last_available_at` and `last_seq`, and the JSON arrays `blocked_keys` and `empty_keys`. If the window is full, the
+   * former has its keys and all that are claimed. The latter has the parked keys without a pending row.
    *
    * @throws KeyedLockTimeout if the lock takes longer than `lockWaitMs`.
    */
   claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps;
+  /**
+   * One record with `key` for each key behind `after` that has a pending row, in the order of the keys: at most `limit`,
+   * and none only at the end. The cost does not depend on how many rows a key has.
+   */
+  pendingKeys(table: TableName, after: string | undefined, limit: number): SqlWork;
   /** Voids a claim whose result is unknown. */
   releaseToken(table: TableName, token: string): SqlWork;
   settleDispatched(table: TableName, token: string | undefined, ids: readonly string[]): SqlWork;

@@ -1,6 +1,6 @@
 import { VirtualClock } from '@postcommit/store-memory';
 import { describe, expect, it } from 'vitest';
-import type { KeyedAnswer, KeyedRequest } from '../src/claim/claim-runner.js';
+import type { KeyedAnswer } from '../src/claim/claim-runner.js';
 import { ClaimScheduler } from '../src/claim/claim-scheduler.js';
 import { KeyedSearch } from '../src/claim/keyed-search.js';
 
@@ -10,6 +10,10 @@ const CLAIM = { ...REQUEST, mayRetake: true };
 
 function rows(count: number): { id: string; retakes: null }[] {
   return Array.from({ length: count }, (_, place) => ({ id: `m${place}`, retakes: null }));
+}
+
+function answer(found: number): KeyedAnswer {
+  return { rows: rows(found), window: { rows: found }, blockedKeys: [], emptyKeys: [] };
 }
 
 /** The places, among `claims`, at which rows with a key come first, if each search for them finds `found` rows. */
@@ -24,9 +28,10 @@ async function turns(found: number, claims: number): Promise<number[]> {
       claimUnkeyedExcept: async () => {
         throw new Error('no topic is left out');
       },
+      pendingKeys: async () => [],
       claimKeyed: async () => {
         searched += 1;
-        return { rows: rows(found), window: { rows: LIMIT, last: { availableAt: '1', seq: '1' } } };
+        return answer(found);
       },
     },
     new VirtualClock(),
@@ -61,57 +66,15 @@ describe('rows with a key alone', () => {
     const limits: number[] = [];
     const keyed = new KeyedSearch(
       {
+        pendingKeys: async () => [],
         claimKeyed: async ({ limit }) => {
           limits.push(limit);
-          return { rows: rows(1), window: { rows: 1 } };
+          return answer(1);
         },
       },
       new VirtualClock(),
     );
     await keyed.claimBatch(CLAIM);
     expect(limits).toEqual([LIMIT]);
-  });
-});
-
-describe('a search whose window holds only blocked keys', () => {
-  const PLACE = { availableAt: '5', seq: '7' };
-  let asked: KeyedRequest[] = [];
-
-  function searchWith(answers: (KeyedAnswer | undefined)[]): KeyedSearch {
-    asked = [];
-    return new KeyedSearch(
-      {
-        claimKeyed: async (request) => {
-          asked.push(request);
-          return answers.shift();
-        },
-      },
-      new VirtualClock(),
-    );
-  }
-
-  const blocked = (window: number): KeyedAnswer => ({ rows: [], window: { rows: window, last: PLACE } });
-  const places = (): unknown[] => asked.map(({ after }) => after?.seq ?? 'front');
-
-  it('continues behind it in the same claim, and starts over once it has found something', async () => {
-    const found = { rows: rows(1), window: { rows: 2_000 } };
-    const keyed = searchWith([blocked(2_000), found, found]);
-    expect(await keyed.claimBatch(CLAIM)).toHaveLength(1);
-    await keyed.claimBatch(CLAIM);
-    expect(places()).toEqual(['front', '7', 'front']);
-  });
-
-  it('continues in the next claim where the others wait', async () => {
-    const keyed = searchWith([blocked(1_000), blocked(1_000)]);
-    await keyed.claimShare(CLAIM);
-    await keyed.claimShare(CLAIM);
-    expect(places()).toEqual(['front', '7']);
-  });
-
-  it('ends when it has seen all due rows from the front, and keeps its place while the lock is taken', async () => {
-    const keyed = searchWith([blocked(2_000), undefined, blocked(1), blocked(1)]);
-    expect(await keyed.claimBatch(CLAIM)).toEqual([]);
-    expect(await keyed.claimBatch(CLAIM)).toEqual([]);
-    expect(places()).toEqual(['front', '7', '7', 'front']);
   });
 });

@@ -74,4 +74,24 @@ describeOnMysql('lists on MariaDB or MySQL', () => {
     if (!look) throw new Error('no statement');
     expect(await rowsRead(look)).toBeLessThanOrEqual(500 + 4);
   });
+
+  it.each([undefined, 'a', 'k'])(
+    'a sweep through the keys behind %o reads few rows of each',
+    async (after) => {
+      const found = await fixture.executor(mysql.pendingKeys(table, after, 500));
+      expect(found).toEqual(after === 'k' ? [] : [{ key: 'k' }]);
+      const [step] = statementsOf(mysql.pendingKeys(table, after, 500));
+      if (!step) throw new Error('no statement');
+      expect(await rowsRead(step)).toBeLessThanOrEqual(100);
+    },
+  );
+
+  it('a keyed claim that looks up parked keys reads one row of each', async () => {
+    const parked = ['k', ...Array.from({ length: 50 }, (_, index) => `none-${index}`)];
+    // The window is empty and full at once, so that the claim takes all steps.
+    const steps = statementsOf(mysql.claimKeyed(table, claimOf({ window: 0, parked })));
+    const looks = steps.filter(({ text }) => /claimed_key in|claimed_key is not null|pending_key/.test(text));
+    expect(looks.length).toBeGreaterThanOrEqual(3);
+    for (const look of looks) expect(await rowsRead(look)).toBeLessThanOrEqual(2 * parked.length + 4);
+  });
 });

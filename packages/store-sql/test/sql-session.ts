@@ -148,6 +148,7 @@ export function claimOf(options: Partial<KeyedClaim & UnkeyedClaim> = {}): Keyed
     mayRetake: true,
     window: 500,
     perKey: 10,
+    parked: [],
     after: undefined,
     isBacklog: false,
     lockWaitMs: 60_000,

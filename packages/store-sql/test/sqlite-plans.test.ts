@@ -41,6 +41,13 @@ const bounded: Record<string, SqlWork> = {
   'a claim without keys': sqlite.claimUnkeyed(TABLE, claimOf()),
   'a claim with keys': sqlite.claimKeyed(TABLE, claimOf()),
   'a claim with keys that goes on': sqlite.claimKeyed(TABLE, claimOf({ after })),
+  'a claim with keys that looks up parked ones': sqlite.claimKeyed(
+    TABLE,
+    // The window is empty and full at once, so that the claim takes all steps.
+    claimOf({ after, window: 0, parked: ['none', 'key-3'] }),
+  ),
+  'a sweep through the keys': sqlite.pendingKeys(TABLE, undefined, 500),
+  'one that goes on, through the keys': sqlite.pendingKeys(TABLE, 'key-1', 500),
   'a claim that leaves out topics': sqlite.claimUnkeyedExcept(TABLE, { ...claimOf(), ...EXCEPT }),
   'one that goes on': sqlite.claimUnkeyedExcept(TABLE, { ...claimOf({ after }), ...EXCEPT }),
   'one of rows with keys': sqlite.claimKeyed(TABLE, { ...claimOf(), ...EXCEPT }),
@@ -90,6 +97,30 @@ it.each([undefined, after])('a window of rows is read in the order of its index,
   const plans = plansOf(sqlite.claimUnkeyedExcept(TABLE, { ...claimOf({ after: place }), ...EXCEPT }));
   expect(plans[0]).toMatch(/^SEARCH o USING INDEX outbox_due\b/);
   expect(plans.filter((line) => /TEMP B-TREE/.test(line))).toEqual([]);
+});
+
+it('a sweep goes from key to key in the index', () => {
+  for (const after of [undefined, 'key']) {
+    const { text, values } = sqlite.pendingKeys(TABLE, after, 2);
+    expect(database.query(text, ...values)).toEqual([{ key: 'key-0' }, { key: 'key-2' }]);
+    const plans = plansOf({ text, values });
+    expect(
+      plans.filter((line) => /^SEARCH o USING (COVERING )?INDEX outbox_keyed \(key>\?\)/.test(line)),
+    ).toHaveLength(2);
+    expect(plans.filter((line) => /TEMP B-TREE/.test(line))).toEqual([]);
+  }
+});
+
+it('parked keys are found by the index, key by key', () => {
+  expect(plansOf(sqlite.claimKeyed(TABLE, claimOf({ window: 0, parked: ['none'] })))).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^SEARCH c USING (COVERING )?INDEX outbox_claimed_key/),
+      expect.stringMatching(/^SEARCH outbox USING (COVERING )?INDEX outbox_keyed \(key=\?\)/),
+      expect.stringMatching(
+        /^SCAN outbox USING COVERING INDEX outbox_claimed_key|^SEARCH outbox USING COVERING INDEX outbox_claimed_key/,
+      ),
+    ]),
+  );
 });
 
 it('the rows of a key are found by the index, key by key', () => {

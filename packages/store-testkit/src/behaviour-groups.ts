@@ -1,4 +1,5 @@
 import type { BehaviourGroup } from './behaviour.js';
+import { blockedKeys } from './behaviours/blocked-keys.js';
 import { claiming } from './behaviours/claiming.js';
 import { concurrency } from './behaviours/concurrency.js';
 import { enqueuing } from './behaviours/enqueuing.js';
@@ -28,6 +29,7 @@ export const behaviourGroups: readonly BehaviourGroup[] = [
   settling,
   retries,
   ordering,
+  blockedKeys,
   inspection,
   requeuing,
   purging,

@@ -47,6 +47,35 @@ abstract class BrokenStore extends MemoryOutboxStore {
   }
 }
 
+/** Hides rows from claims, depending on what was pending when a claim found nothing. */
+abstract class ForgetfulStore extends BrokenStore {
+  #passed: readonly Row[] = [];
+
+  protected abstract hides(row: Row, passed: readonly Row[]): boolean;
+
+  override async fetchPending(limit: number, options?: ClaimOptions): Promise<OutboxRow[]> {
+    const hidden = this.pending().filter((row) => this.hides(row, this.#passed));
+    const dueAt = new Map(hidden.map((row) => [row, row.availableAt]));
+    for (const row of hidden) row.availableAt = Number.POSITIVE_INFINITY;
+    const claimed = await super.fetchPending(limit, options);
+    for (const [row, availableAt] of dueAt) row.availableAt = availableAt;
+    if (claimed.length === 0) this.#passed = this.pending().map((row) => ({ ...row }));
+    return claimed;
+  }
+}
+
+/** Sees only so many of the due rows with a key. */
+abstract class ShortSightedStore extends BrokenStore {
+  /** Whether this row, the first of its key, makes the others wait. */
+  protected abstract blocks(head: Row): boolean;
+
+  override async fetchPending(limit: number, options?: ClaimOptions): Promise<OutboxRow[]> {
+    const keyed = this.pending().filter(({ key }) => key !== undefined);
+    const head = keyed.find(({ key }) => key === keyed[1]?.key);
+    return keyed.length > 4_000 && head && this.blocks(head) ? [] : super.fetchPending(limit, options);
+  }
+}
+
 type BrokenStoreClass = new (options: MemoryOutboxStoreOptions & { table: MemoryTable }) => BrokenStore;
 
 function mutant(defect: string, caughtBy: string, Store: BrokenStoreClass): Mutant {
@@ -54,6 +83,52 @@ function mutant(defect: string, caughtBy: string, Store: BrokenStoreClass): Muta
 }
 
 export const mutants: readonly Mutant[] = [
+  mutant(
+    'looks for rows no further than those that wait for a claimed one',
+    'rows that wait for a claimed one do not hide those of other keys',
+    class extends ShortSightedStore {
+      protected blocks({ claimedUntil }: Row): boolean {
+        return claimedUntil !== undefined;
+      }
+    },
+  ),
+  mutant(
+    'looks for rows no further than those that wait for one that backs off',
+    'rows that wait for one that backs off do not hide those of other keys',
+    class extends ShortSightedStore {
+      protected blocks({ availableAt }: Row): boolean {
+        return availableAt > this.table.now();
+      }
+    },
+  ),
+  mutant(
+    'does not look before the place where a search ended',
+    'a row of another key in the midst of them is found however late it commits',
+    class extends ForgetfulStore {
+      protected hides({ id, seq }: Row, passed: readonly Row[]): boolean {
+        return seq < (passed.at(-1)?.seq ?? 0) && !passed.some((row) => row.id === id);
+      }
+    },
+  ),
+  mutant(
+    'forgets rows in flight once its search is behind them',
+    'a row of another key that is released before them is found',
+    class extends ForgetfulStore {
+      protected hides({ id, claimedUntil }: Row, passed: readonly Row[]): boolean {
+        const wasInFlight = passed.some((row) => row.id === id && row.claimedUntil !== undefined);
+        return wasInFlight && claimedUntil === undefined;
+      }
+    },
+  ),
+  mutant(
+    'forgets a key once its search is behind its rows',
+    'once the first is dispatched, the others are claimed without delay, in order',
+    class extends ForgetfulStore {
+      protected hides({ key }: Row, passed: readonly Row[]): boolean {
+        return passed.length > 1 && key !== undefined && passed[0]?.key === key;
+      }
+    },
+  ),
   mutant(
     'ignores the topics that a claim leaves out',
     'rows of a topic that is left out stay, and the others are claimed',

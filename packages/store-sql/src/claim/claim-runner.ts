@@ -40,8 +40,10 @@ export interface KeyedAnswer {
   readonly rows: SqlRecord[];
   /** Has `last` only if no row could be claimed. */
   readonly window: ClaimWindow;
-  /** While topics are left out: the first row of the window of another topic. */
-  readonly firstKept?: DuePlace;
+  /** If the window is full and no row could be claimed: its keys, and all that are claimed. */
+  readonly blockedKeys: readonly string[];
+  /** The parked keys without a pending row. */
+  readonly emptyKeys: readonly string[];
 }
 
 /**
@@ -107,8 +109,13 @@ export class ClaimRunner {
       const records = await this.runBounded('keyed claim', (dialect, table, serverMs) =>
         dialect.claimKeyed(table, { ...request, lockWaitMs, serverMs }),
       );
-      const firstKept = placeOf(records[0]?.kept_available_at, records[0]?.kept_seq);
-      return { rows: rowsOf(records), window: windowOf(records), ...(firstKept && { firstKept }) };
+      const [first] = records;
+      return {
+        rows: rowsOf(records),
+        window: windowOf(records),
+        blockedKeys: keysOf(first?.blocked_keys),
+        emptyKeys: keysOf(first?.empty_keys),
+      };
     });
   }
 
@@ -116,6 +123,12 @@ export class ClaimRunner {
   runBounded(kind: BoundedWork, work: BoundedTableWork): Promise<SqlRecord[]> {
     const { dialect, table } = this.#options;
     return this.#watched(this.#statements.run(kind, (serverMs) => work(dialect, table, serverMs)));
+  }
+
+  /** Returns, in the order of the keys, those behind `after` that have a pending row: at most `limit`, none at the end. */
+  async pendingKeys(after: string | undefined, limit: number): Promise<string[]> {
+    const records = await this.run((dialect, table) => dialect.pendingKeys(table, after, limit));
+    return records.map(({ key }) => String(key));
   }
 
   /** Runs any other work of the store on the pool: all of it shows whether the pool responds. */
@@ -171,6 +184,10 @@ function windowOf([first]: readonly SqlRecord[]): ClaimWindow {
   const rows = Number(first?.window_rows);
   const last = placeOf(first?.last_available_at, first?.last_seq);
   return last ? { rows, last } : { rows };
+}
+
+function keysOf(json: unknown): string[] {
+  return json == null ? [] : JSON.parse(String(json));
 }
 
 function placeOf(availableAt: unknown, seq: unknown): DuePlace | undefined {

@@ -23,7 +23,12 @@ export const SLOW_SEARCHES_IN_A_ROW = 10;
  */
 type KeyedDemand = 'none' | 'alone' | 'shared';
 
-type ClaimCalls = Pick<ClaimRunner, 'claimUnkeyed' | 'claimUnkeyedExcept' | 'claimKeyed'>;
+/** Maximum turns of one claim while a search is unfinished and nothing was found: enough to pass 6,000,000 rows. */
+const MAX_TURNS = 100;
+/** The part of a claim's time that may be spent on them: the rest belongs to its rows. */
+const SEARCH_TIME = 0.1;
+
+type ClaimCalls = Pick<ClaimRunner, 'claimUnkeyed' | 'claimUnkeyedExcept' | 'claimKeyed' | 'pendingKeys'>;
 
 /** What the store asks for. */
 export interface ClaimRequest extends Pick<Claim, 'token' | 'limit' | 'timeoutMs'> {
@@ -52,11 +57,28 @@ export class ClaimScheduler {
     this.#keyed = new KeyedSearch(runner, clock);
   }
 
-  claim(request: ClaimRequest): Promise<SqlRecord[]> {
+  /** An unfinished search is not an empty outbox: it continues, so that a claim returns nothing only if nothing is due. */
+  async claim(request: ClaimRequest): Promise<SqlRecord[]> {
     const { exceptTopics = [], ...rest } = request;
     const topics = [...new Set(exceptTopics)].sort();
     if (!areEqual(topics, this.#except?.topics ?? [])) this.#leaveOut(topics);
     const claim: Claim = { ...rest, mayRetake: true, ...(topics.length > 0 && { exceptTopics: topics }) };
+    const endMs = this.#clock.monotonicMs() + SEARCH_TIME * claim.timeoutMs;
+    let rows = await this.#takeTurn(claim);
+    for (let turn = 1; turn < MAX_TURNS && rows.length === 0 && this.#isUnfinished; turn++) {
+      if (this.#clock.monotonicMs() >= endMs) break;
+      rows = await this.#takeTurn(claim);
+    }
+    return rows;
+  }
+
+  /** Whether the searches of the last turn, which found nothing, ended before they had seen all due rows. */
+  get #isUnfinished(): boolean {
+    if (this.#except?.isUnfinished) return true;
+    return this.#keyedDemand !== 'none' && this.#keyed.isUnfinished;
+  }
+
+  #takeTurn(claim: Claim): Promise<SqlRecord[]> {
     return this.#nextTurn() === 'keyed' ? this.#claimKeyedFirst(claim) : this.#claimUnkeyedFirst(claim);
   }
 

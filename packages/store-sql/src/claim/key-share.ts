@@ -10,9 +10,9 @@ export function shareOf({ limit, perKey }: KeyedClaim, keys: number): number {
   return Math.max(1, Math.min(perKey, Math.max(Math.floor(limit / MIN_KEYS), even)));
 }
 
-/** Describes the first row of a window that is not left out, as `windowSeen` describes the last one. */
-export function keptSeen([first]: readonly SqlRecord[]): SqlRecord {
-  return { kept_available_at: first?.available_at ?? null, kept_seq: first?.seq ?? null };
+/** Describes why a claim took nothing, as `claimKeyed` returns it. */
+export function blockedSeen(blocked: readonly unknown[], empty: readonly unknown[]): SqlRecord {
+  return { blocked_keys: JSON.stringify(blocked), empty_keys: JSON.stringify(empty) };
 }
 
 /** Describes the window of rows that a claim examined. Its `available_at` is in microseconds. */

@@ -1,9 +1,13 @@
 import type { Clock } from '@postcommit/core';
 import type { Claim, DuePlace } from '../dialect.js';
 import type { SqlRecord } from '../sql-statement.js';
-import type { ClaimRunner, KeyedRequest } from './claim-runner.js';
-import { type Look, MAX_WINDOWS, SkippingSearch, windowOf } from './skipping-search.js';
+import type { ClaimRunner, KeyedAnswer, KeyedRequest } from './claim-runner.js';
+import { KeySweep } from './key-sweep.js';
+import { ParkedKeys } from './parked-keys.js';
+import { type Look, SkippingSearch, windowOf } from './skipping-search.js';
 
+/** Maximum windows examined in one claim while none of their rows can be claimed: the sweep has its turn in between. */
+const WINDOWS = 4;
 /** Turns between two claims of a share: after a productive, a poor and a fruitless one. */
 const TURNS = 1;
 const TURNS_AFTER_POOR = 3;
@@ -12,22 +16,33 @@ const MAX_TURNS_AFTER_NONE = 16;
 const POOR = 0.25;
 /** The fraction of a batch that one key may take while rows without a key wait. */
 const KEY_SHARE = 0.1;
+/** Windows with more keys than this don't grow: looking up a key costs as much as reading several rows. */
+const MANY_KEYS = 500;
+
+type KeyedCalls = Pick<ClaimRunner, 'claimKeyed' | 'pendingKeys'>;
+type SearchRequest = Omit<KeyedRequest, 'after' | 'parked'>;
 
 /**
- * Decides where to search for rows with a key, and how often while that delays others. A window full of blocked keys must
- * not hide the rows behind it: each search continues where the last one ended, and starts over at the end.
+ * Decides where to search for rows with a key, and how often while that delays others. Any number of rows of blocked keys
+ * must not hide the rows behind them. So the search passes them once: it remembers its place, and parks their keys. From
+ * then on, each claim looks up the parked keys, and reads only the rows behind the place. A sweep through all keys finds
+ * whatever else becomes claimable before it.
  */
 export class KeyedSearch {
-  readonly #runner: Pick<ClaimRunner, 'claimKeyed'>;
+  readonly #runner: KeyedCalls;
   readonly #clock: Clock;
   #skipping: SkippingSearch;
-  #after: DuePlace | undefined;
+  #parked = new ParkedKeys();
+  #sweep: KeySweep;
   #turnsBetween = TURNS;
+  /** After a batch that parked keys may have filled alone. */
+  #isWindowsTurn = false;
 
-  constructor(runner: Pick<ClaimRunner, 'claimKeyed'>, clock: Clock) {
+  constructor(runner: KeyedCalls, clock: Clock) {
     this.#runner = runner;
     this.#clock = clock;
     this.#skipping = new SkippingSearch(clock);
+    this.#sweep = this.#newSweep();
   }
 
   /** Turns that belong to rows without a key before those with one come first again. */
@@ -35,25 +50,31 @@ export class KeyedSearch {
     return this.#turnsBetween;
   }
 
+  /** Whether the last claim passed all rows it examined, and left some for the next one. */
+  get isUnfinished(): boolean {
+    return this.#skipping.isUnfinished;
+  }
+
   /** Searches from the front next. */
   forget(): void {
-    this.#after = undefined;
+    this.#parked = new ParkedKeys();
     this.#skipping = new SkippingSearch(this.#clock);
+    this.#sweep = this.#newSweep();
   }
 
   /** Claims a whole batch. */
   async claimBatch(claim: Claim): Promise<SqlRecord[]> {
-    const claimed = await this.#search(requestOf(claim, claim.limit), MAX_WINDOWS);
+    const claimed = await this.#search({ ...claim, perKey: claim.limit, window: windowOf(claim) }, WINDOWS);
     this.#turnsBetween = TURNS;
     return claimed;
   }
 
   /** Claims half a batch and a tenth from each key, since rows without a key could fill it all. */
   async claimShare(claim: Claim): Promise<SqlRecord[]> {
-    const limit = Math.ceil(claim.limit / 2);
+    const share = { ...claim, limit: Math.ceil(claim.limit / 2) };
     const perKey = Math.ceil(claim.limit * KEY_SHARE);
-    const claimed = await this.#search(requestOf({ ...claim, limit }, perKey), 1);
-    this.#turnsBetween = this.#turnsAfter(claimed.length / limit);
+    const claimed = await this.#search({ ...share, perKey, window: windowOf(share) }, 1);
+    this.#turnsBetween = this.isUnfinished ? TURNS : this.#turnsAfter(claimed.length / share.limit);
     return claimed;
   }
 
@@ -62,38 +83,57 @@ export class KeyedSearch {
     return fraction < POOR ? TURNS_AFTER_POOR : TURNS;
   }
 
-  async #search(request: Omit<KeyedRequest, 'after'>, windows: number): Promise<SqlRecord[]> {
-    if (request.exceptTopics) {
-      return this.#skipping.claim(request, windows, (rest, place) =>
-        this.#look({ ...request, ...rest }, place),
-      );
-    }
-    for (let searched = 0; searched < windows; searched++) {
-      const answer = await this.#runner.claimKeyed({ ...request, after: this.#after });
-      if (!answer) return [];
-      const { rows, window } = answer;
-      const isLast = window.rows < request.window;
-      const startedAtFront = this.#after === undefined;
-      this.#after = isLast || rows.length > 0 ? undefined : window.last;
-      if (rows.length > 0 || (isLast && startedAtFront)) return rows;
-    }
-    return [];
+  /** Looks up the parked keys once, however many windows it reads. */
+  async #search(request: SearchRequest, windows: number): Promise<SqlRecord[]> {
+    const keys = await this.#keysToLookUp();
+    const claimed = await this.#searchWindows(request, windows, keys);
+    this.#isWindowsTurn = keys.length > 0 && claimed.length === request.limit;
+    return claimed;
   }
 
-  /** Passes only rows that are left out: the keys of others become free at any time. */
-  async #look(request: Omit<KeyedRequest, 'after'>, after: DuePlace | undefined): Promise<Look | undefined> {
-    const answer = await this.#runner.claimKeyed({ ...request, after });
+  async #keysToLookUp(): Promise<string[]> {
+    const swept = await this.#keysSwept();
+    const parked = this.#isWindowsTurn ? [] : this.#parked.next();
+    return [...new Set([...parked, ...swept])];
+  }
+
+  /** While many rows are still to be passed, those behind them must not wait until that is done. */
+  async #keysSwept(): Promise<string[]> {
+    if (this.isUnfinished) return this.#sweep.next();
+    return this.#skipping.start ? this.#sweep.ifDue() : [];
+  }
+
+  #searchWindows(request: SearchRequest, windows: number, keys: readonly string[]): Promise<SqlRecord[]> {
+    let parked = keys;
+    return this.#skipping.claim(request, windows, (rest, after) => {
+      const looked = parked;
+      parked = [];
+      return this.#look({ ...request, ...rest, parked: looked, after });
+    });
+  }
+
+  #newSweep(): KeySweep {
+    return new KeySweep(this.#clock, (after, limit) => this.#runner.pendingKeys(after, limit));
+  }
+
+  async #look(request: KeyedRequest): Promise<Look | undefined> {
+    const answer = await this.#runner.claimKeyed(request);
     if (!answer) return undefined;
-    const { rows, window, firstKept } = answer;
-    const passed = firstKept ? justBefore(firstKept) : window.last;
-    return { rows, examined: window.rows, end: window.last, passed, isEnough: rows.length > 0 };
+    this.#parked.remove(answer.emptyKeys);
+    const { rows, window, blockedKeys } = answer;
+    return {
+      rows,
+      examined: window.rows,
+      end: window.last,
+      passed: this.#placePassed(answer, request),
+      isEnough: rows.length > 0,
+      mayGrow: blockedKeys.length <= MANY_KEYS,
+    };
   }
-}
 
-function requestOf(claim: Claim, perKey: number): Omit<KeyedRequest, 'after'> {
-  return { ...claim, perKey, window: windowOf(claim) };
-}
-
-function justBefore({ availableAt, seq }: DuePlace): DuePlace {
-  return { availableAt, seq: String(BigInt(seq) - 1n) };
+  /** Passes whole windows without a claimable row. A smaller one at the end costs little to read again. */
+  #placePassed({ rows, window, blockedKeys }: KeyedAnswer, request: KeyedRequest): DuePlace | undefined {
+    const isPassed = rows.length === 0 && window.rows === request.window && this.#parked.park(blockedKeys);
+    return isPassed ? window.last : undefined;
+  }
 }

@@ -3,7 +3,7 @@ import type { Claim, DuePlace } from '../dialect.js';
 import { placeBefore } from '../row-mapping.js';
 import type { SqlRecord } from '../sql-statement.js';
 import { restOf } from './claim-runner.js';
-import { FRONT_SEARCH_INTERVAL_MS, LATE_COMMIT_MS } from './front-search.js';
+import { LATE_COMMIT_MS } from './front-search.js';
 
 /** Due rows examined per row wanted, and the minimum per window. */
 const WINDOW_FACTOR = 2;
@@ -12,8 +12,6 @@ const MIN_WINDOW = 500;
 export const MAX_WINDOWS = 8;
 /** Each fruitless window doubles the next one, up to this many times the first. */
 const MAX_GROWTH = 16;
-/** Maximum windows that a sweep examines every second: 7,500 rows with batches of up to 250. */
-const SWEEP_WINDOWS = 4;
 /** Searches for late commits cover this many first windows: rows that are left out may arrive as fast. */
 const LATE_WINDOW = 4;
 
@@ -33,6 +31,8 @@ export interface Look {
   readonly passed: DuePlace | undefined;
   /** Whether the batch takes no more rows. */
   readonly isEnough: boolean;
+  /** Whether a larger window would cost little more. */
+  readonly mayGrow: boolean;
 }
 
 /** A claim within one window. */
@@ -44,7 +44,7 @@ export interface WindowRequest extends Claim {
 export type LookAt = (request: WindowRequest, after: DuePlace | undefined) => Promise<Look | undefined>;
 
 /** A search through one window after another. */
-interface Walk {
+export interface Walk {
   readonly rows: SqlRecord[];
   /** Where it ended; undefined for the front. */
   readonly end: DuePlace | undefined;
@@ -52,91 +52,93 @@ interface Walk {
   readonly passed: DuePlace | undefined;
   readonly isAtEnd: boolean;
   readonly isEnough: boolean;
+  /** Whether it ended only because it may examine no more windows. */
+  readonly isUnfinished: boolean;
+  /** How many times the first window the next one is to be. */
+  readonly growth: number;
 }
 
-interface Sweep extends Walk {
-  /** Whether it went from the front to the end. */
-  readonly isWhole: boolean;
+/** Where a walk begins, and the size of its first window. */
+interface WalkStart {
+  readonly from: DuePlace | undefined;
+  readonly growth: number;
 }
 
 /**
- * Decides where to search while topics are left out. Any number of their rows may come first, and no index leaves them
- * out, so they are examined in windows, a bounded number per claim, and passed once: the search remembers its place. With
- * batches of up to 250 rows, one claim examines at most 39,500, so that 1,000,000 are passed after 26 claims.
+ * Decides where to search for rows that any number of others may hide: rows of topics that are left out, or of blocked
+ * keys. No index leaves these out, so they are examined in windows, a bounded number per claim, and passed once: the
+ * search remembers its place. Windows grow from claim to claim, until one finds a row. With batches of up to 250 rows, a
+ * claim examines at most 64,000, so that 1,000,000 are passed after 17 claims.
  *
- * Rows before that place may become claimable (a late commit, an expired claim, a released batch). The search looks for
- * those of the last second, within one window, whenever it is at its end; for the others, a sweep walks once more from
- * the front, a few windows every second.
+ * Rows before that place may become claimable (a late commit, an expired claim, a released batch). For a second after the
+ * place has moved, the search looks for those of the second before it, within one window, whenever it is at its end. The
+ * others are left to the sweeps of those who use it.
  */
 export class SkippingSearch {
   readonly #clock: Clock;
   /** Everything before it has been passed. */
   #start: DuePlace | undefined;
+  #startMovedAtMs: number;
   /** Where a walk that found nothing continues, if that is not the start. */
   #next: DuePlace | undefined;
-  #sweep: DuePlace | undefined;
-  #sweptAtMs: number;
+  /** How many times the first window the next one is to be. */
+  #growth = 1;
+  #isUnfinished = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#sweptAtMs = clock.monotonicMs();
+    this.#startMovedAtMs = clock.monotonicMs();
+  }
+
+  /** Everything before it has been passed. Undefined: nothing has. */
+  get start(): DuePlace | undefined {
+    return this.#start;
+  }
+
+  /** Whether the last claim passed all rows it examined, and left some for the next one. */
+  get isUnfinished(): boolean {
+    return this.#isUnfinished;
   }
 
   async claim(claim: Claim, windows: number, look: LookAt): Promise<SqlRecord[]> {
-    const swept = await this.#continueSweep(claim, windows, look);
-    if (swept?.isEnough || swept?.isWhole) return swept.rows;
-    const rows = swept?.rows ?? [];
-    return [...rows, ...(await this.#continue(restOf(claim, rows), windows, look))];
-  }
-
-  async #continueSweep(claim: Claim, windows: number, look: LookAt): Promise<Sweep | undefined> {
-    const now = this.#clock.monotonicMs();
-    if (!this.#start || now - this.#sweptAtMs < FRONT_SEARCH_INTERVAL_MS) return undefined;
-    this.#sweptAtMs = now;
-    const from = this.#sweep;
-    const walk = await walkFrom(from, claim, Math.min(windows, SWEEP_WINDOWS), look);
-    this.#sweep = walk.isAtEnd || isBehind(walk.end, this.#start) ? undefined : walk.end;
-    return { ...walk, isWhole: !from && walk.isAtEnd };
-  }
-
-  async #continue(claim: Claim, windows: number, look: LookAt): Promise<SqlRecord[]> {
+    this.#isUnfinished = false;
     const [start, next] = [this.#start, this.#next];
-    const walk = await walkFrom(next ?? start, claim, windows, look);
-    if (!next) this.#start = walk.passed;
+    const walk = await walkFrom({ from: next ?? start, growth: this.#growth }, claim, windows, look);
+    if (!next && walk.passed !== start) this.#moveStart(walk.passed);
     const isOver = walk.isAtEnd || walk.rows.length > 0 || walk.end === this.#start;
     this.#next = isOver ? undefined : walk.end;
+    this.#isUnfinished = walk.isUnfinished && walk.end === this.#start;
+    this.#growth = walk.isUnfinished ? walk.growth : 1;
     if (!start || walk.isEnough || !walk.isAtEnd) return walk.rows;
-    const rest = restOf(claim, walk.rows);
+    return [...walk.rows, ...(await this.#searchLate(restOf(claim, walk.rows), start, look))];
+  }
+
+  #moveStart(place: DuePlace | undefined): void {
+    this.#start = place;
+    this.#startMovedAtMs = this.#clock.monotonicMs();
+  }
+
+  async #searchLate(claim: Claim, start: DuePlace, look: LookAt): Promise<readonly SqlRecord[]> {
+    if (this.#clock.monotonicMs() - this.#startMovedAtMs > LATE_COMMIT_MS) return [];
     const window = LATE_WINDOW * windowOf(claim);
-    const late = await look({ ...rest, window }, placeBefore(start, LATE_COMMIT_MS));
-    return [...walk.rows, ...(late?.rows ?? [])];
+    const late = await look({ ...claim, window }, placeBefore(start, LATE_COMMIT_MS));
+    return late?.rows ?? [];
   }
 }
 
-async function walkFrom(
-  start: DuePlace | undefined,
-  claim: Claim,
-  windows: number,
-  look: LookAt,
-): Promise<Walk> {
+export async function walkFrom(start: WalkStart, claim: Claim, windows: number, look: LookAt): Promise<Walk> {
   const rows: SqlRecord[] = [];
-  let [end, passed] = [start, start];
-  let window = windowOf(claim);
+  let [end, passed, growth] = [start.from, start.from, start.growth];
   for (let looks = 0; looks < windows; looks++) {
+    const window = growth * windowOf(claim);
     const found = await look({ ...restOf(claim, rows), window }, end);
-    if (!found) break;
+    if (!found) return { rows, end, passed, growth, isAtEnd: false, isEnough: false, isUnfinished: false };
     rows.push(...found.rows);
     if (passed === end) passed = found.passed ?? passed;
     end = found.end ?? end;
-    const isAtEnd = found.examined < window;
-    if (isAtEnd || found.isEnough) return { rows, end, passed, isAtEnd, isEnough: found.isEnough };
-    if (found.rows.length === 0) window = Math.min(2 * window, MAX_GROWTH * windowOf(claim));
+    const [isAtEnd, { isEnough }] = [found.examined < window, found];
+    if (isAtEnd || isEnough) return { rows, end, passed, growth, isAtEnd, isEnough, isUnfinished: false };
+    if (found.rows.length === 0 && found.mayGrow) growth = Math.min(2 * growth, MAX_GROWTH);
   }
-  return { rows, end, passed, isAtEnd: false, isEnough: false };
-}
-
-function isBehind(place: DuePlace | undefined, other: DuePlace): boolean {
-  if (!place) return false;
-  const later = Number(place.availableAt) - Number(other.availableAt);
-  return later > 0 || (later === 0 && Number(place.seq) > Number(other.seq));
+  return { rows, end, passed, growth, isAtEnd: false, isEnough: false, isUnfinished: true };
 }

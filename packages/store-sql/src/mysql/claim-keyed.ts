@@ -1,9 +1,10 @@
 import { isKept, keptOf } from '../claim/kept-rows.js';
-import { keptSeen, shareOf, windowSeen } from '../claim/key-share.js';
+import { blockedSeen, shareOf, windowSeen } from '../claim/key-share.js';
 import { type KeyedClaim, KeyedLockTimeout } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { aloneIfOrphaned, isTrue, lockRows, setClaim, withFirst } from './claim.js';
+import { blockedKeys } from './claim-blocked.js';
 import { byIndex, epochMicroseconds, fromEpochMicroseconds, inOrder, list, NOW } from './columns.js';
 import { isLockTimeout } from './faults.js';
 
@@ -21,12 +22,14 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
   return function* () {
     yield* lockKeyedClaims(table, claim.lockWaitMs);
     const window = yield dueWindow(table, claim);
-    const kept = keptOf(window, claim);
-    const seen = { ...windowSeen(window), ...(claim.exceptTopics && keptSeen(kept)) };
-    const rows = yield* lockFreeKeys(table, claim, kept);
-    if (rows.length === 0) return [{ id: null, ...seen }];
+    const keys = keysOf(claim, window);
+    const { rows, emptyKeys } = yield* lockFreeKeys(table, claim, keys);
+    if (rows.length === 0) {
+      const blocked = window.length === claim.window ? yield* blockedKeys(table, keys) : [];
+      return [{ id: null, ...windowSeen(window), ...blockedSeen(blocked, emptyKeys) }];
+    }
     yield setClaim(table, claim, rows, true);
-    return withFirst(rows, seen);
+    return withFirst(rows, { window_rows: window.length });
   };
 }
 
@@ -75,19 +78,30 @@ function dueWindow(table: TableName, { after, window, exceptTopics }: KeyedClaim
   };
 }
 
+/** Parked ones first, then in due order. */
+function keysOf(claim: KeyedClaim, window: readonly SqlRecord[]): string[] {
+  return [...new Set([...claim.parked, ...keptOf(window, claim).map(({ key }) => String(key))])];
+}
+
+interface Found {
+  readonly rows: readonly SqlRecord[];
+  /** The keys without a pending row. */
+  readonly emptyKeys: readonly string[];
+}
+
 /**
  * Locks the oldest rows of each free key, up to the first that is not due or left out. Rows locked by someone else (an operator who
  * requeues, a late settle) are skipped, and with them all later rows of their key.
  */
-function* lockFreeKeys(table: TableName, claim: KeyedClaim, window: readonly SqlRecord[]): SqlSteps {
-  const keys = [...new Set(window.map(({ key }) => String(key)))];
-  if (keys.length === 0) return [];
+function* lockFreeKeys(table: TableName, claim: KeyedClaim, keys: readonly string[]): SqlSteps<Found> {
+  if (keys.length === 0) return { rows: [], emptyKeys: [] };
   const busy = new Set((yield busyKeys(table, keys)).map(({ claimed_key }) => claimed_key));
   const free = keys.filter((key) => !busy.has(key));
   const prefixes = yield* duePrefixes(table, claim, free, shareOf(claim, keys.length));
-  if (prefixes.length === 0) return [];
-  const locked = new Map((yield lockRows(table, prefixes, claim)).map((row) => [Number(row.seq), row]));
-  return aloneIfOrphaned(unbroken(prefixes, locked));
+  if (prefixes.rows.length === 0) return prefixes;
+  const locks = yield lockRows(table, prefixes.rows, claim);
+  const locked = new Map(locks.map((row) => [Number(row.seq), row]));
+  return { ...prefixes, rows: aloneIfOrphaned(unbroken(prefixes.rows, locked)) };
 }
 
 /** `claimed_key` repeats the key on claimed rows only, so live claims are found without reading the key's backlog. */
@@ -102,14 +116,24 @@ function busyKeys(table: TableName, keys: readonly string[]): SqlStatement {
 }
 
 /** Takes key by key, in due order, until there are enough rows. */
-function* duePrefixes(table: TableName, claim: KeyedClaim, keys: readonly string[], share: number): SqlSteps {
-  const prefixes: SqlRecord[] = [];
-  for (let start = 0; start < keys.length && prefixes.length < claim.limit; start += KEYS_PER_QUERY) {
+function* duePrefixes(
+  table: TableName,
+  claim: KeyedClaim,
+  keys: readonly string[],
+  share: number,
+): SqlSteps<Found> {
+  const rows: SqlRecord[] = [];
+  const emptyKeys: string[] = [];
+  for (let start = 0; start < keys.length && rows.length < claim.limit; start += KEYS_PER_QUERY) {
     const looked = keys.slice(start, start + KEYS_PER_QUERY);
     const byKey = groupedByKey(yield oldestRows(table, looked, share, claim));
-    for (const key of looked) prefixes.push(...claimablePrefix(byKey.get(key) ?? [], claim));
+    for (const key of looked) {
+      const oldest = byKey.get(key);
+      if (oldest) rows.push(...claimablePrefix(oldest, claim));
+      else emptyKeys.push(key);
+    }
   }
-  return prefixes.slice(0, claim.limit);
+  return { rows: rows.slice(0, claim.limit), emptyKeys };
 }
 
 /** With a limit per key, the cost depends on the rows returned, not on how many wait behind them. */

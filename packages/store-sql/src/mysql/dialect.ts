@@ -10,6 +10,7 @@ import { locks } from './locks.js';
 import { longTransactions } from './long-transactions.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { pauses } from './pauses.js';
+import { pendingKeys } from './pending-keys.js';
 import { processed } from './processed.js';
 import { createStatements, lockSchema, schemaTitle, unlockSchema } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
@@ -42,6 +43,7 @@ export const mysql = {
   claimUnkeyed,
   claimUnkeyedExcept,
   claimKeyed,
+  pendingKeys,
   releaseToken,
   settleDispatched,
   settleUnpublished,

@@ -4,6 +4,7 @@ import { sqlState } from '../driver-errors.js';
 import type { SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { IS_CHOSEN, isBehind, SET_CLAIM } from './claim.js';
+import { blockedKeys, emptyKeys } from './claim-blocked.js';
 import { CLAIMED_COLUMNS, isAt, isKept, NOW, PENDING, PLACES, placeMicroseconds } from './columns.js';
 import { lockKeyedClaims } from './keyed-lock.js';
 
@@ -33,12 +34,13 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
  */
 function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
   const { token, timeoutMs, limit, mayRetake, window, perKey, after, exceptTopics } = claim;
-  const values = [token, timeoutMs, limit, mayRetake, window, perKey, ...placeValues(after)];
-  const except = exceptTopics && `$${values.length + 1}`;
+  const values: unknown[] = [token, timeoutMs, limit, mayRetake, window, perKey, ...placeValues(after)];
+  const except = exceptTopics && `$${values.push(exceptTopics)}`;
+  const parked = claim.parked.length > 0 ? `$${values.push(claim.parked)}` : undefined;
   return {
     text: `
       with due_window as materialized (${dueWindow(table, after, except)}
-      ), keys as materialized (${keys(except)}
+      ), keys as materialized (${keys(except, parked)}
       ), share as materialized (${SHARE}
       ), prefix as materialized (${prefix(table, except)}
       ), prefix_places as materialized (
@@ -48,8 +50,8 @@ function claimFreeKeys(table: TableName, claim: KeyedClaim): SqlStatement {
       ), chosen as materialized (${CHOSEN}
       ), claimed as (${claimed(table)}
       )
-      ${claimedAndWindow(except)}`,
-    values: exceptTopics ? [...values, exceptTopics] : values,
+      ${claimedAndWindow(table, parked)}`,
+    values,
   };
 }
 
@@ -73,10 +75,13 @@ function dueWindow(table: TableName, after: DuePlace | undefined, except: string
         limit $5::int`;
 }
 
-function keys(except: string | undefined): string {
+/** The places of parked keys are before those of the window, each its own. */
+function keys(except: string | undefined, parked: string | undefined): string {
+  const ofWindow = `select key, place from due_window${except ? ' where is_kept' : ''}`;
+  const ofParked = `select key, n - cardinality(${parked}::varchar[]) from unnest(${parked}::varchar[]) with ordinality p (key, n)`;
   return `
         select key, min(place) as place
-        from due_window${except ? ' where is_kept' : ''}
+        from (${ofWindow}${parked ? ` union all ${ofParked}` : ''}) k
         group by key`;
 }
 
@@ -161,25 +166,14 @@ function claimed(table: TableName): string {
 }
 
 /** Where nothing was claimed, the next search begins behind the last row of this window. */
-function claimedAndWindow(except: string | undefined): string {
-  return `select w.window_rows, ${except ? 'f.*, ' : ''}l.last_available_at, l.last_seq, c.*
+function claimedAndWindow(table: TableName, parked: string | undefined): string {
+  return `select w.window_rows, ${placeMicroseconds('d.available_at')} as last_available_at, d.seq::text as last_seq,
+        b.blocked_keys, e.empty_keys, c.*
       from (select count(*)::int as window_rows from due_window) w
-      left join (
-        select ${placeMicroseconds('d.available_at')} as last_available_at,
-          d.seq::text as last_seq
-        from due_window d
-        where not exists (select from claimed)
-        order by d.place desc
-        limit 1
-      ) l on true
-      ${except ? FIRST_KEPT : ''}left join claimed c on true`;
+      left join due_window d on d.place = w.window_rows and not exists (select from claimed)
+      cross join lateral (${blockedKeys(table, '$5')}
+      ) b
+      cross join (${emptyKeys(table, parked)}
+      ) e
+      left join claimed c on true`;
 }
-
-const FIRST_KEPT = `left join (
-        select ${placeMicroseconds('available_at')} as kept_available_at, seq::text as kept_seq
-        from due_window
-        where is_kept
-        order by place
-        limit 1
-      ) f on true
-      `;

@@ -12,6 +12,7 @@ import { locks } from './locks.js';
 import { findLongTransactions, longTransactionProblem } from './long-transactions.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { pauses } from './pauses.js';
+import { pendingKeys } from './pending-keys.js';
 import { processed } from './processed.js';
 import { createStatements, lockSchema, schemaTitle } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
@@ -36,6 +37,7 @@ export const postgres = {
   claimUnkeyed,
   claimUnkeyedExcept,
   claimKeyed,
+  pendingKeys,
   releaseToken,
   settleDispatched,
   settleUnpublished,

@@ -1,9 +1,10 @@
 import { keptOf } from '../claim/kept-rows.js';
-import { keptSeen, MIN_KEYS, shareOf, windowSeen } from '../claim/key-share.js';
+import { blockedSeen, MIN_KEYS, shareOf, windowSeen } from '../claim/key-share.js';
 import type { KeyedClaim } from '../dialect.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { aloneIfOrphaned, claimRowsOfKeys } from './claim.js';
+import { blockedKeys, emptyKeys } from './claim-blocked.js';
 import { flag, IS_BEHIND, LIST, list, NOW, PENDING, placeValues } from './columns.js';
 
 /**
@@ -14,12 +15,16 @@ import { flag, IS_BEHIND, LIST, list, NOW, PENDING, placeValues } from './column
 export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps {
   return function* () {
     const window = yield dueWindow(table, claim);
-    const kept = keptOf(window, claim);
-    const seen = { ...windowSeen(window), ...(claim.exceptTopics && keptSeen(kept)) };
-    const rows = yield* claimableRows(table, claim, keysOf(kept));
-    if (rows.length === 0) return [{ id: null, ...seen }];
+    const parked = claim.parked.length === 0 ? [] : yield freedom(table, claim.parked);
+    const keys = keysOf([...parked, ...keptOf(window, claim)]);
+    const rows = yield* claimableRows(table, claim, keys);
+    if (rows.length === 0) {
+      const blocked = window.length === claim.window ? yield* blockedKeys(table, keys.all) : [];
+      const empty = yield* emptyKeys(table, claim.parked);
+      return [{ id: null, ...windowSeen(window), ...blockedSeen(blocked, empty) }];
+    }
     const claimed = yield claimRowsOfKeys(table, claim, aloneIfOrphaned(rows));
-    return claimed.map((row) => ({ ...row, ...seen }));
+    return claimed.map((row) => ({ ...row, window_rows: window.length }));
   };
 }
 
@@ -27,8 +32,7 @@ export function claimKeyed(table: TableName, claim: KeyedClaim): () => SqlSteps 
 function dueWindow(table: TableName, { after, window, exceptTopics }: KeyedClaim): SqlStatement {
   return {
     text: `
-      select key, ${exceptTopics ? 'topic, ' : ''}available_at * 1000 as available_at, seq,
-        not exists (select 1 from ${table.sql} c where c.claimed_key = o.key and c.claimed_until > ${NOW}) as is_free
+      select key, ${exceptTopics ? 'topic, ' : ''}available_at * 1000 as available_at, seq, ${isFree(table, 'o.key')} as is_free
       from ${table.sql} o
       where ${PENDING} and key is not null and available_at <= ${NOW}
         and (claimed_until is null or claimed_until <= ${NOW})${after ? IS_BEHIND : ''}
@@ -38,20 +42,32 @@ function dueWindow(table: TableName, { after, window, exceptTopics }: KeyedClaim
   };
 }
 
+function isFree(table: TableName, key: string): string {
+  return `not exists (select 1 from ${table.sql} c where c.claimed_key = ${key} and c.claimed_until > ${NOW})`;
+}
+
+function freedom(table: TableName, keys: readonly string[]): SqlStatement {
+  return {
+    text: `select k.value as key, ${isFree(table, 'k.value')} as is_free from json_each(?) k`,
+    values: [list(keys)],
+  };
+}
+
 interface Keys {
-  readonly count: number;
-  /** In due order. */
+  readonly all: readonly string[];
+  /** Parked ones first, then in due order. */
   readonly free: readonly string[];
 }
 
 function keysOf(window: readonly SqlRecord[]): Keys {
   const isFree = new Map(window.map(({ key, is_free }) => [String(key), is_free === 1]));
-  return { count: isFree.size, free: [...isFree.keys()].filter((key) => isFree.get(key)) };
+  const all = [...isFree.keys()];
+  return { all, free: all.filter((key) => isFree.get(key)) };
 }
 
 /** Takes key by key, until there are enough rows. */
-function* claimableRows(table: TableName, claim: KeyedClaim, { count, free }: Keys): SqlSteps {
-  const share = shareOf(claim, count);
+function* claimableRows(table: TableName, claim: KeyedClaim, { all, free }: Keys): SqlSteps {
+  const share = shareOf(claim, all.length);
   const keysAtOnce = Math.max(MIN_KEYS, Math.ceil(claim.limit / share));
   const rows: SqlRecord[] = [];
   for (let start = 0; start < free.length && rows.length < claim.limit; start += keysAtOnce) {

@@ -9,6 +9,7 @@ import { backlog, count, countDead, lookAhead, peek } from './inspect.js';
 import { locks } from './locks.js';
 import { discard, purgePage, requeue, requeueWhere } from './operate.js';
 import { pauses } from './pauses.js';
+import { pendingKeys } from './pending-keys.js';
 import { processed } from './processed.js';
 import { createStatements, lockSchema, TITLE } from './schema.js';
 import { cancel, findReceipts, settleDispatched, settleUnpublished } from './settle.js';
@@ -30,6 +31,7 @@ export const sqlite = {
   claimUnkeyed,
   claimUnkeyedExcept,
   claimKeyed,
+  pendingKeys,
   releaseToken,
   settleDispatched,
   settleUnpublished,
