@@ -63,7 +63,7 @@ export interface EndedRow {
 }
 
 export function isEnded(flight: RowInFlight): flight is RowInFlight & EndedRow {
-  return flight.phase === 'ended';
+  return flight.phase === 'ended' && flight.outcome !== undefined;
 }
 
 /**

@@ -99,6 +99,18 @@ describe('a batch of slow publishes', () => {
     expect(await dispatching).toMatchObject({ dispatched: 50, fenced: 0 });
   });
 
+  test('records nothing for rows that could not be started', async () => {
+    const { clock, store, dispatcher } = openOutbox({}, (all, clock) => new FaultyStore(all, clock));
+    await store.enqueue(rows);
+    // It published for half a second, ignores its signal and keeps the only slot.
+    const hangs = dispatcher(() => clock.wait(600_000), { publishTimeoutMs: 500 });
+    const dispatching = hangs.dispatchPending();
+    await clock.advance(1_000);
+    expect(await dispatching).toEqual({ fetched: 50, dispatched: 0, failed: 1, dead: 0, fenced: 0 });
+    expect(store.timesOf('settle')).toHaveLength(1);
+    await clock.advance(600_000);
+  });
+
   test('counts rows as fenced that others had taken', async () => {
     const { clock, store, dispatcher } = await open(100);
     const dispatching = dispatcher.dispatchPending();
