@@ -41,9 +41,53 @@ const brokerGoesAway: Scenario = {
   },
 };
 
+const BACKLOG = 100_000;
+/** Two workers, each of which polls once a second, asks for due rows, says that it is alive and tries a row at times. */
+const MOST_STATEMENTS_A_MINUTE = 600;
+
+const longOutage: Scenario = {
+  group,
+  name: 'its broker is away for two minutes while 100,000 rows wait',
+  longOnly: true,
+  run: async (arena) => {
+    const broker = await Broker.start();
+    try {
+      const settings = { ...SETTINGS, concurrency: 20, batchSize: 500, pollIntervalMs: 1_000 };
+      const start = () => arena.start({ behaviour: { kind: 'send', port: broker.port }, settings });
+      await arena.fault('the broker is away', undefined, async () => {
+        await broker.kill();
+        await Promise.all([start(), start()]);
+        const orders = Array.from({ length: BACKLOG }, (_, place) => ({ id: `waiting-${place}` }));
+        for (let place = 0; place < BACKLOG; place += 5_000)
+          await arena.produceAtOnce(orders.slice(place, place + 5_000));
+        await pause(30_000);
+        const before = await transactions(arena);
+        await pause(60_000);
+        const aMinute = (await transactions(arena)) - before;
+        arena.expect(
+          aMinute <= MOST_STATEMENTS_A_MINUTE,
+          `${aMinute} transactions in a minute of the outage`,
+        );
+        await broker.restart();
+      });
+      await arena.drained();
+      await expectNoAttempts(arena);
+    } finally {
+      await broker.kill();
+    }
+  },
+};
+
+async function transactions(arena: Arena): Promise<number> {
+  const [found] = await arena.query<{ count: number }>(
+    'select xact_commit::int + xact_rollback::int as count from pg_stat_database where datname = current_database()',
+  );
+  return found?.count ?? 0;
+}
+
 async function expectNoAttempts(arena: Arena): Promise<void> {
   const counted = await arena.query<{ id: string }>('select id from outbox where attempts > 0');
   arena.expect(counted.length === 0, `I8: the outage counted attempts on ${counted.length} rows`);
 }
 
-export const outageScenarios: readonly Scenario[] = [brokerGoesAway];
+export const outageScenarios: readonly Scenario[] = [brokerGoesAway, longOutage];

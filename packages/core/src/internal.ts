@@ -58,7 +58,7 @@ export { TypedEvents } from './runtime/typed-events.js';
 export { nameToken, tokenKey } from './modules/token.js';
 
 // Time
-export { CallLimits } from './runtime/call-limits.js';
+export { CallLimits } from './runtime/store-calls.js';
 export { DEFAULT_GRACE_MS } from './modules/lifecycle.js';
 export {
   DEFAULT_CLAIM_TIMEOUT_MS,

@@ -8,7 +8,7 @@ import { BoundedWaits, type Clock } from '../runtime/timing.js';
 import { type OutboxWorkers, tokenPrefix, type WorkerReport } from '../store/outbox-workers.js';
 import { Takeovers } from './takeovers.js';
 import { VERSION } from './version.js';
-import { HEARTBEAT_MS } from './worker-watch.js';
+import { HEARTBEAT_MS, takeoverMs } from './worker-watch.js';
 
 /** So many workers all react to a hint that they all receive. */
 const SMALL_CROWD = 8;
@@ -26,6 +26,20 @@ export interface MembershipOptions {
   readonly onLost: (incarnation: Incarnation, reason: Error) => void;
   /** Rows of a lost worker can be claimed. */
   readonly onTakenOver: () => void;
+}
+
+/** The options of a worker that decide whether it becomes a member. */
+export interface JoinOptions extends Omit<MembershipOptions, 'workers' | 'takeoverMs'> {
+  readonly workers: OutboxWorkers | undefined;
+  readonly config: { readonly takeoverAfterMs: number | false };
+  readonly engine: { readonly config: { readonly publishTimeoutMs: number } };
+}
+
+/** Undefined if the store keeps no workers, or if the worker is not to be taken over. */
+export function joinWorkers({ workers, config, engine, ...options }: JoinOptions): Membership | undefined {
+  if (!workers || config.takeoverAfterMs === false) return undefined;
+  const leastMs = takeoverMs(config.takeoverAfterMs, engine.config.publishTimeoutMs);
+  return new Membership({ ...options, workers, takeoverMs: leastMs });
 }
 
 /**

@@ -8,11 +8,10 @@ import type { LookAhead } from '../store/look-ahead.js';
 import type { OutboxWorkers } from '../store/outbox-workers.js';
 import { type HintTime, NextDue, PollPace, type PollResult, type StoreTrouble } from './claim-pace.js';
 import { InFlightBudget } from './in-flight-budget.js';
-import { Membership } from './membership.js';
+import { joinWorkers, type Membership } from './membership.js';
 import type { WorkerConfig } from './worker-config.js';
-import type { StopEvent, WorkerEvent } from './worker-event.js';
+import { Inbox, type StopEvent, type WorkerEvent } from './worker-event.js';
 import { WorkerStop } from './worker-stop.js';
-import { takeoverMs } from './worker-watch.js';
 
 export interface WorkerRunOptions {
   readonly engine: DispatchEngine;
@@ -33,8 +32,7 @@ export interface WorkerRunOptions {
  */
 export class WorkerRun {
   readonly #options: WorkerRunOptions;
-  /** In the order in which they happened. */
-  readonly #inbox: WorkerEvent[] = [];
+  readonly #inbox = new Inbox();
   readonly #pace: PollPace;
   readonly #nextDue: NextDue;
   readonly #budget: InFlightBudget;
@@ -51,7 +49,6 @@ export class WorkerRun {
   /** When the timer for the next claim fires. */
   #wakeAtMs = 0;
   #cancelTimer: () => void = () => {};
-  #wake: () => void = () => {};
 
   constructor(options: WorkerRunOptions) {
     this.#options = options;
@@ -72,7 +69,7 @@ export class WorkerRun {
 
   /** Rows may be due: a transaction has committed them or is about to. */
   hint(time: HintTime): void {
-    this.#post({ kind: 'hint', time });
+    this.#inbox.post({ kind: 'hint', time });
   }
 
   /** The same, told to all workers that listen. */
@@ -85,7 +82,7 @@ export class WorkerRun {
    * published here. `unsubscribed` resolves when no more hints arrive.
    */
   async stop(graceMs: number, unsubscribed: Promise<void>): Promise<string[]> {
-    this.#post({ kind: 'stop', graceMs, unsubscribed });
+    this.#inbox.post({ kind: 'stop', graceMs, unsubscribed });
     await this.#ended;
     const abandoned = this.#stop?.abandonedIds() ?? [];
     await this.#membership?.leave({ claimsRemain: abandoned.length > 0 });
@@ -93,19 +90,15 @@ export class WorkerRun {
   }
 
   #join(): Membership | undefined {
-    const { workers, config, engine, clock, events, isListening } = this.#options;
-    if (!workers || config.takeoverAfterMs === false) return undefined;
-    return new Membership({
-      workers,
-      clock,
-      events,
-      takeoverMs: takeoverMs(config.takeoverAfterMs, engine.config.publishTimeoutMs),
+    const { engine, isListening } = this.#options;
+    return joinWorkers({
+      ...this.#options,
       report: () => ({
         rowsInFlight: this.rowsInFlight,
         isListening: isListening(),
         outages: engine.availability.outages(),
       }),
-      onLost: (standing, reason) => this.#post({ kind: 'standingLost', standing, reason }),
+      onLost: (standing, reason) => this.#inbox.post({ kind: 'standingLost', standing, reason }),
       onTakenOver: () => this.hint('after-commit'),
     });
   }
@@ -113,25 +106,10 @@ export class WorkerRun {
   async #loop(): Promise<void> {
     while (!this.#stop?.isOver) {
       this.#claimIfDue();
-      this.#on(await this.#nextEvent());
+      this.#on(await this.#inbox.next());
       if (!this.#isClaiming && this.#batches.size === 0) this.#stop?.drained();
     }
     this.#cancelTimer();
-  }
-
-  #post(event: WorkerEvent): void {
-    this.#inbox.push(event);
-    this.#wake();
-  }
-
-  async #nextEvent(): Promise<WorkerEvent> {
-    for (;;) {
-      const event = this.#inbox.shift();
-      if (event) return event;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
   }
 
   #on(event: WorkerEvent): void {
@@ -184,8 +162,8 @@ export class WorkerRun {
     this.#isClaimDue = false;
     this.#isClaiming = true;
     this.#claim(limit).then(
-      (batch) => this.#post({ kind: 'claimed', batch, limit }),
-      (error: unknown) => this.#post({ kind: 'claimFailed', error }),
+      (batch) => this.#inbox.post({ kind: 'claimed', batch, limit }),
+      (error: unknown) => this.#inbox.post({ kind: 'claimFailed', error }),
     );
   }
 
@@ -230,8 +208,8 @@ export class WorkerRun {
     if (!this.#nextDue.isWorthAsking(waitMs)) return;
     this.#nextDue.asked();
     this.#options.engine.lookAhead().then(
-      (ahead) => this.#post({ kind: 'lookedAhead', ahead }),
-      (error: unknown) => this.#post({ kind: 'lookAheadFailed', error }),
+      (ahead) => this.#inbox.post({ kind: 'lookedAhead', ahead }),
+      (error: unknown) => this.#inbox.post({ kind: 'lookAheadFailed', error }),
     );
   }
 
@@ -286,7 +264,7 @@ export class WorkerRun {
     // An interceptor may have thrown before it called `next`, or may not have awaited it.
     const [ended] = await Promise.allSettled([running, batch.close()]);
     const summary = ended.status === 'fulfilled' ? ended.value : undefined;
-    this.#post({ kind: 'batchEnded', batch, summary });
+    this.#inbox.post({ kind: 'batchEnded', batch, summary });
   }
 
   #onBatchEnded(batch: ClaimedBatch, summary: DispatchSummary | undefined): void {
@@ -317,7 +295,7 @@ export class WorkerRun {
       inFlight: [...this.#batches.keys()],
       graceMs,
       unsubscribed,
-      post: (event) => this.#post(event),
+      post: (event) => this.#inbox.post(event),
       schedule: (delayMs, event) => this.#schedule(delayMs, event),
     });
   }
@@ -325,7 +303,7 @@ export class WorkerRun {
   /** There is one timer: for the next claim while running, for the grace periods during a stop. */
   #schedule(delayMs: number, event: WorkerEvent): void {
     this.#cancelTimer();
-    this.#cancelTimer = this.#options.clock.schedule(delayMs, () => this.#post(event));
+    this.#cancelTimer = this.#options.clock.schedule(delayMs, () => this.#inbox.post(event));
   }
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { CallLimits } from '../../src/runtime/call-limits.js';
+import { CallLimits } from '../../src/runtime/store-calls.js';
 import { CountingClock } from '../outbox-fixture.js';
 
 let clock: CountingClock;
