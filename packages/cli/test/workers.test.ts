@@ -1,0 +1,151 @@
+import { OutboxPauses } from '@postcommit/core';
+import { OutboxWorkers, type WorkerReport } from '@postcommit/core/internal';
+import { MemoryTable, VirtualClock } from '@postcommit/store-memory';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CommandLine } from './command-line.js';
+
+/** What operators see of workers and pauses, with an application in memory whose database stands still. */
+let clock: VirtualClock;
+let line: CommandLine;
+let terminal: CommandLine;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  const table = new MemoryTable(clock);
+  line = new CommandLine([], { table });
+  terminal = new CommandLine([], { table, isTTY: true });
+});
+
+const HEALTHY: WorkerReport = { rowsInFlight: 0, isListening: true, outages: [] };
+const workers = (): OutboxWorkers => line.app.get(OutboxWorkers);
+
+async function register(id: string, report: Partial<WorkerReport> = {}): Promise<void> {
+  const identity = { id, host: `${id}.local`, pid: 17, version: '1.2.0', takeoverMs: 30_000 };
+  await workers().register(identity, { ...HEALTHY, ...report });
+}
+
+const stdoutOf = async (on: CommandLine, ...args: string[]): Promise<string[]> => {
+  const { code, stdout, stderr } = await on.run(...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout.trimEnd().split('\n');
+};
+
+describe('outbox:workers', () => {
+  it('says who they are, when they were seen last and what they do', async () => {
+    await register('a', { rowsInFlight: 100 });
+    await register('b', { isListening: false });
+    await clock.advance(3_000);
+    expect(await stdoutOf(line, 'outbox:workers')).toEqual([
+      'a host=a.local pid=17 version=1.2.0 started="3 s ago" lastSeen="3 s ago" rowsInFlight=100 listening',
+      'b host=b.local pid=17 version=1.2.0 started="3 s ago" lastSeen="3 s ago" rowsInFlight=0 polling',
+    ]);
+  });
+
+  it('says when a worker that went silent is taken over, if others are there to do it', async () => {
+    await register('dead', { rowsInFlight: 100 });
+    await clock.advance(12_000);
+    expect((await stdoutOf(line, 'outbox:workers')).join()).toContain(
+      'lastSeen="12 s ago" rowsInFlight=100 listening fate="taken over 30 s after another worker has started"',
+    );
+    await register('alive');
+    const [dead, alive] = await stdoutOf(line, 'outbox:workers');
+    expect(dead).toContain('fate="taken over in 18 s"');
+    expect(alive).not.toContain('fate');
+    await clock.advance(18_000);
+    await workers().beat('alive', HEALTHY);
+    expect((await stdoutOf(line, 'outbox:workers'))[0]).toContain('fate="about to be taken over"');
+  });
+
+  it('says which worker is lost', async () => {
+    await register('dead');
+    await register('alive');
+    const [sighting] = (await workers().beat('alive', HEALTHY)) ?? [];
+    await workers().declareLost('dead', sighting?.lastSeen ?? '');
+    expect((await stdoutOf(line, 'outbox:workers'))[0]).toMatch(/ fate="lost"$/);
+  });
+
+  it('lists the destinations that each finds away, as of now and with secrets masked', async () => {
+    const outage = {
+      destination: 'mail',
+      sinceMs: 40_000,
+      nextTryInMs: 8_000,
+      error: 'amqp://me:hunter2@mq',
+    };
+    await register('a', { outages: [outage] });
+    await clock.advance(5_000);
+    expect((await stdoutOf(line, 'outbox:workers'))[1]).toBe(
+      'outage worker=a destination=mail since="45 s ago" nextTry="in 3 s" error="amqp://***@mq"',
+    );
+    expect(await stdoutOf(terminal, 'outbox:workers')).toEqual([
+      'ID  HOST     PID  VERSION  STARTED  LAST SEEN  ROWS  STATE',
+      'a   a.local  17   1.2.0    5 s ago  5 s ago    0     listening',
+      '',
+      'AWAY  WORKER  SINCE     NEXT TRY  ERROR',
+      'mail  a       45 s ago  in 3 s    amqp://***@mq',
+    ]);
+  });
+
+  it('prints times as ages in milliseconds with --json', async () => {
+    await register('a', { rowsInFlight: 2 });
+    await clock.advance(12_000);
+    await register('b');
+    const [a, b] = JSON.parse((await stdoutOf(line, 'outbox:workers', '--json')).join());
+    expect(a).toEqual({
+      id: 'a',
+      host: 'a.local',
+      pid: 17,
+      version: '1.2.0',
+      takeoverMs: 30_000,
+      startedAgeMs: 12_000,
+      lastSeenAgeMs: 12_000,
+      takenOverInMs: 18_000,
+      isLost: false,
+      rowsInFlight: 2,
+      isListening: true,
+      outages: [],
+    });
+    expect(b).not.toHaveProperty('takenOverInMs');
+  });
+
+  it('says so on a terminal if there are none', async () => {
+    expect(await stdoutOf(terminal, 'outbox:workers')).toEqual(['no workers']);
+  });
+});
+
+describe('outbox:pause and outbox:resume', () => {
+  it('pause and resume a topic, and say whether that changed anything', async () => {
+    expect(await stdoutOf(line, 'outbox:pause', 'order.paid')).toEqual([
+      'outbox:pause topic=order.paid paused',
+    ]);
+    expect(await stdoutOf(line, 'outbox:pause', 'order.paid')).toEqual([
+      'outbox:pause topic=order.paid already-paused',
+    ]);
+    expect(await line.app.get(OutboxPauses).list()).toMatchObject([{ topic: 'order.paid' }]);
+    expect(await stdoutOf(line, 'outbox:resume', 'order.paid', '--json')).toEqual([
+      '{"topic":"order.paid","result":"resumed"}',
+    ]);
+    expect(await stdoutOf(line, 'outbox:resume', 'order.paid')).toEqual([
+      'outbox:resume topic=order.paid not-paused',
+    ]);
+    expect(await line.app.get(OutboxPauses).list()).toEqual([]);
+  });
+
+  it('list the paused topics without one', async () => {
+    expect(await stdoutOf(terminal, 'outbox:pause')).toEqual(['no topic is paused']);
+    await stdoutOf(line, 'outbox:pause', 'b');
+    await clock.advance(180_000);
+    await stdoutOf(line, 'outbox:pause', 'a');
+    expect(await stdoutOf(line, 'outbox:pause')).toEqual([
+      'a paused since="0 s ago"',
+      'b paused since="3 min ago"',
+    ]);
+    expect(await stdoutOf(terminal, 'outbox:pause')).toEqual([
+      'TOPIC  PAUSED',
+      'a      0 s ago',
+      'b      3 min ago',
+    ]);
+    expect(await stdoutOf(line, 'outbox:pause', '--json')).toEqual([
+      '[{"topic":"a","sinceMs":0},{"topic":"b","sinceMs":180000}]',
+    ]);
+  });
+});
