@@ -48,6 +48,7 @@ export function defaultsOfCode(): Readonly<Record<string, Defaults>> {
       pollIntervalMs: worker.pollIntervalMs,
       batchesInFlight: worker.batchesInFlight,
       maxBytesInFlight: worker.maxBytesInFlight,
+      takeoverAfterMs: worker.takeoverAfterMs,
       worker: sourceText('core/src/outbox-module.ts', /worker = (\w+)/) === 'true',
     },
     backoff: {},

@@ -162,7 +162,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     const waits = [...this.#table.rows()].filter(isPending).map(({ availableAt }) => availableAt - nowMs);
     const next = waits.filter((ms) => ms > 0).reduce((least, ms) => Math.min(least, ms), Infinity);
     const pausedTopics = [...this.#table.pauses.keys()].sort();
-    return { ...(next < Infinity && { nextDueInMs: Math.ceil(next) }), pausedTopics };
+    return { ...(next < Infinity && { nextDueInMs: Math.ceil(next) }), nowMs, pausedTopics };
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {

@@ -684,6 +684,15 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
+    'answers with the clock of the process',
+    'the time that comes with the answer is the clock of the store',
+    class extends BrokenStore {
+      override async lookAhead(): Promise<LookAhead> {
+        return { ...(await super.lookAhead()), nowMs: Date.now() };
+      }
+    },
+  ),
+  mutant(
     'takes the first pending row for the next to fall due, so that its worker never sleeps',
     'rows that are due do not count, even if they wait behind their key',
     class extends BrokenStore {

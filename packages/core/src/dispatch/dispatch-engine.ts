@@ -18,6 +18,7 @@ import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import { PublishSlots } from './publish-bounded.js';
 import { type ClaimPlan, RateLimits } from './rate-limits.js';
+import { StoreClock } from './store-clock.js';
 import { Verdicts } from './verdicts.js';
 
 export interface DispatcherOptions extends Partial<OutboxConfig> {
@@ -59,7 +60,8 @@ export class DispatchEngine {
   readonly calls: StoreCalls;
   readonly #pauses: PausedTopics;
   readonly #limits: RateLimits | undefined;
-  readonly #context: Omit<BatchContext, 'layers'>;
+  readonly #storeClock: StoreClock;
+  readonly #context: Omit<BatchContext, 'layers' | 'claimedAtMs'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
 
@@ -78,6 +80,7 @@ export class DispatchEngine {
     const { rateLimit } = this.config;
     this.#limits = rateLimit && new RateLimits(rateLimit, clock);
     this.#pauses = new PausedTopics(() => this.lookAhead(), clock);
+    this.#storeClock = new StoreClock(clock);
     this.#context = {
       ...this.config,
       store,
@@ -118,7 +121,8 @@ export class DispatchEngine {
         isFull: rows.length >= plan.limit,
         overLimit: this.#limits?.take(rows),
       };
-      return new ClaimedBatch({ ...this.#context, layers }, claim, rows);
+      const claimedAtMs = this.#storeClock.now();
+      return new ClaimedBatch({ ...this.#context, layers, claimedAtMs }, claim, rows);
     } catch (error) {
       this.#lateClaims.releaseWhenAnswered(fetching);
       throw error;
@@ -143,6 +147,7 @@ export class DispatchEngine {
     const { store, calls } = this.#context;
     const ahead = await calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
     this.#pauses.are(ahead.pausedTopics);
+    if (ahead.nowMs !== undefined) this.#storeClock.heard(ahead.nowMs);
     return ahead;
   }
 
