@@ -32,7 +32,11 @@ export function outageLine(
 
 export function workerJson(worker: WorkerView): Record<string, unknown> {
   const { isSilent: _, outages, ...fields } = worker;
-  return { ...fields, outages: outages.map((outage) => ({ ...outage, error: maskSecrets(outage.error) })) };
+  return { ...fields, outages: outages.map(maskOutage) };
+}
+
+export function maskOutage<Outage extends WorkerOutage>(outage: Outage): Outage {
+  return { ...outage, error: maskSecrets(outage.error) };
 }
 
 export function workerTable(workers: readonly WorkerView[], columns: number): string[] {

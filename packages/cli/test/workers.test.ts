@@ -1,4 +1,4 @@
-import { OutboxPauses } from '@postcommit/core';
+import { OutboxPauses, OutboxStore } from '@postcommit/core';
 import { OutboxWorkers, type WorkerReport } from '@postcommit/core/internal';
 import { MemoryTable, VirtualClock } from '@postcommit/store-memory';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -147,5 +147,84 @@ describe('outbox:pause and outbox:resume', () => {
     expect(await stdoutOf(line, 'outbox:pause', '--json')).toEqual([
       '[{"topic":"a","sinceMs":0},{"topic":"b","sinceMs":180000}]',
     ]);
+  });
+});
+
+describe('outbox:stats and outbox:doctor', () => {
+  const outage = { destination: 'mail', sinceMs: 40_000, nextTryInMs: 8_000, error: 'amqp://me:hunter2@mq' };
+  const SILENT =
+    '100 rows are held by a worker last seen 12 s ago, taken over in 18 s (process 17 on dead.local)';
+  const AWAY =
+    "destination 'mail' has been away for 40 s, next try in 8 s: amqp://***@mq (found by 2 workers)";
+  const PAUSED = "topic 'order.paid' has been paused for 12 s, 2 rows pending";
+  const COUNTS = 'outbox:stats pending=3 dispatched=0 dead=0 total=3';
+
+  async function trouble(): Promise<void> {
+    await register('dead', { rowsInFlight: 100 });
+    await line.app.get(OutboxPauses).pause('order.paid');
+    const topics = ['order.paid', 'order.paid', 'order.sent'];
+    await line.app.get(OutboxStore).enqueue(topics.map((topic) => ({ topic, payload: 1 })));
+    await clock.advance(12_000);
+    await register('alive', { outages: [{ ...outage, sinceMs: 10_000, nextTryInMs: 1_000 }] });
+    await register('other', { outages: [outage], isListening: false });
+  }
+
+  it('say who holds rows and went silent, what is away and what is paused', async () => {
+    await trouble();
+    const notes = [SILENT, AWAY, PAUSED];
+    expect(await stdoutOf(line, 'outbox:stats')).toEqual([
+      COUNTS,
+      ...notes.map((note) => `note=${JSON.stringify(note)}`),
+    ]);
+    expect((await stdoutOf(terminal, 'outbox:stats')).slice(2)).toEqual(notes);
+    expect(await stdoutOf(terminal, 'outbox:doctor')).toEqual([
+      '3 pending, the oldest due for 12 s',
+      ...notes,
+      '1 of 2 workers polls: rows that other processes enqueue wait for the next poll',
+      'no problems found',
+    ]);
+  });
+
+  it('say it in JSON, with ages in milliseconds', async () => {
+    await trouble();
+    const expected = {
+      pending: 3,
+      silentWorkers: [
+        {
+          id: 'dead',
+          host: 'dead.local',
+          pid: 17,
+          lastSeenAgeMs: 12_000,
+          takenOverInMs: 18_000,
+          isLost: false,
+          rowsInFlight: 100,
+        },
+      ],
+      outages: [{ ...outage, error: 'amqp://***@mq', workers: 2 }],
+      paused: [{ topic: 'order.paid', sinceMs: 12_000, pending: 2 }],
+    };
+    expect(JSON.parse((await stdoutOf(line, 'outbox:stats', '--json')).join())).toMatchObject(expected);
+    expect(JSON.parse((await stdoutOf(line, 'outbox:doctor', '--json')).join())).toMatchObject({
+      ...expected,
+      workers: { listening: 1, polling: 1 },
+    });
+  });
+
+  it('do not call a worker silent that missed less than two heartbeats', async () => {
+    await register('a', { rowsInFlight: 1 });
+    await clock.advance(10_000);
+    expect(await stdoutOf(line, 'outbox:stats')).toHaveLength(1);
+    await clock.advance(1);
+    expect((await stdoutOf(line, 'outbox:stats'))[1]).toMatch(
+      /^note="1 row is held by a worker last seen 10 s ago/,
+    );
+  });
+
+  it('count the rows of the first twenty paused topics only', async () => {
+    const topics = Array.from({ length: 21 }, (_, index) => `t${String(index).padStart(2, '0')}`);
+    for (const topic of topics) await line.app.get(OutboxPauses).pause(topic);
+    const { paused } = JSON.parse((await stdoutOf(line, 'outbox:stats', '--json')).join());
+    expect(paused).toHaveLength(21);
+    expect(paused.filter((one: object) => 'pending' in one)).toHaveLength(20);
   });
 });
