@@ -1,5 +1,5 @@
 import { OutboxPauses, OutboxStore } from '@postcommit/core';
-import { OutboxWorkers, type WorkerReport } from '@postcommit/core/internal';
+import { OutboxWorkers, type WorkerReport, workerToken } from '@postcommit/core/internal';
 import { MemoryTable, VirtualClock } from '@postcommit/store-memory';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CommandLine } from './command-line.js';
@@ -226,5 +226,50 @@ describe('outbox:stats and outbox:doctor', () => {
     const { paused } = JSON.parse((await stdoutOf(line, 'outbox:stats', '--json')).join());
     expect(paused).toHaveLength(21);
     expect(paused.filter((one: object) => 'pending' in one)).toHaveLength(20);
+  });
+});
+
+describe('outbox:list', () => {
+  const claim = async (token?: string): Promise<void> => {
+    const { store } = line;
+    await store.enqueue({ id: token?.slice(0, 4) ?? 'cron', topic: 'a', payload: 1 });
+    await store.fetchPending(1, token === undefined ? {} : { token });
+  };
+  const TIMES = 'claimedAt=2026-01-01T00:00:00.000Z claimedUntil=2026-01-01T00:05:00.000Z';
+
+  it('says who holds a row, since when and until when', async () => {
+    await register('here');
+    await claim(workerToken('here', 1));
+    await claim(workerToken('gone', 1));
+    await claim();
+    const lines = await stdoutOf(line, 'outbox:list');
+    const holders = lines.map((text) => text.replace(/ state=.*Z claimedBy/, ' claimedBy')).sort();
+    expect(holders).toEqual([
+      `cron claimedBy=unregistered ${TIMES}`,
+      `gone claimedBy=gone ${TIMES}`,
+      `here claimedBy=here host=here.local pid=17 ${TIMES}`,
+    ]);
+    const rows = JSON.parse((await stdoutOf(line, 'outbox:list', '--json')).join());
+    const times = { claimedAt: '2026-01-01T00:00:00.000Z', claimedUntil: '2026-01-01T00:05:00.000Z' };
+    expect(Object.fromEntries(rows.map((row: { id: string; claim: object }) => [row.id, row.claim]))).toEqual(
+      {
+        cron: { owner: 'unregistered', ...times },
+        gone: { owner: 'gone', ...times },
+        here: { owner: 'here', host: 'here.local', pid: 17, ...times },
+      },
+    );
+    expect((await stdoutOf(terminal, 'outbox:list')).join('\n')).toMatch(/here .* here\.local:17 .*00:05:00/);
+  });
+
+  it('says nothing of claims on rows that nobody holds', async () => {
+    await register('here');
+    await claim(workerToken('here', 1));
+    const [row] = await line.store.peek({}, 1);
+    await line.store.markDispatched(['here'], row?.claimToken);
+    await line.store.enqueue({ id: 'free', topic: 'a', payload: 1 });
+    expect((await stdoutOf(line, 'outbox:list')).join()).not.toContain('claimed');
+    const rows = JSON.parse((await stdoutOf(line, 'outbox:list', '--json')).join());
+    expect(rows.filter((listed: object) => 'claim' in listed)).toEqual([]);
+    expect((await stdoutOf(terminal, 'outbox:list'))[0]).not.toContain('CLAIMED');
   });
 });

@@ -151,6 +151,11 @@ export class DispatchEngine {
     return ahead;
   }
 
+  /** As last heard. */
+  get pausedTopics(): readonly string[] {
+    return this.#pauses.list;
+  }
+
   /** For callers that don't look ahead themselves. */
   async refreshPauses(): Promise<void> {
     if (!this.#pauses.isFresh) await this.lookAhead();
