@@ -93,6 +93,7 @@ export function defaultsOfCode(): Readonly<Record<string, Defaults>> {
       'retry.backoff': nest.retry.backoff.type,
       'retry.initialDelay': nest.retry.backoff.delayMs,
       stuckThreshold: nest.claimTimeoutMs,
+      takeoverAfterMs: worker.takeoverAfterMs,
       onNoListener: nest.onNoListener,
       shutdownGraceMs: graceMs,
     },

@@ -130,6 +130,16 @@ describe('outbox:pause and outbox:resume', () => {
     expect(await line.app.get(OutboxPauses).list()).toEqual([]);
   });
 
+  it('keep outbox:dispatch from publishing it, which says so', async () => {
+    await stdoutOf(line, 'outbox:pause', 'order.paid');
+    await line.store.enqueue(['order.paid', 'order.sent'].map((topic) => ({ topic, payload: 1 })));
+    expect(await line.run('outbox:dispatch', '--loop')).toEqual({
+      code: 0,
+      stdout: 'outbox:dispatch fetched=1 dispatched=1 failed=0 dead=0\n',
+      stderr: "outbox:dispatch: left out, because they are paused: 'order.paid'\n",
+    });
+  });
+
   it('list the paused topics without one', async () => {
     expect(await stdoutOf(terminal, 'outbox:pause')).toEqual(['no topic is paused']);
     await stdoutOf(line, 'outbox:pause', 'b');

@@ -102,8 +102,11 @@ function resolveRetry({ retry = {} }: OutboxModuleOptions): FrozenRetry {
 
 function passed(options: OutboxModuleOptions): CoreOptions {
   const { concurrency, publishTimeoutMs, maxRetakes, backoffStrategies, topics, maxPayloadBytes } = options;
-  const { maxAgeMs, stuckThreshold, takeoverAfterMs = stuckThreshold === undefined ? undefined : false } =
-    options;
+  const {
+    maxAgeMs,
+    stuckThreshold,
+    takeoverAfterMs = stuckThreshold === undefined ? undefined : false,
+  } = options;
   const { onFirstFailure, onDead, onFailures, onBacklog } = options;
   const all = {
     concurrency,
