@@ -287,10 +287,8 @@ describe('the table', () => {
     );
     const { code, stderr } = await outbox('outbox:workers');
     expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^outbox:workers: the table "outbox_workers" does not exist: run 'outbox:migrate'/,
-    );
-    expect((await outbox('outbox:pause', 'a')).stderr).toContain('the table "outbox_paused" does not exist');
+    expect(stderr).toMatch(/^outbox:workers: the table .* does not exist: run 'outbox:migrate'/);
+    expect((await outbox('outbox:pause', 'a')).stderr).toContain("does not exist: run 'outbox:migrate'");
     expect((await outbox('outbox:doctor')).stdout).toContain('required problem="table');
   });
 

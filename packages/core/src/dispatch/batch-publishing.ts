@@ -24,8 +24,8 @@ export interface BatchPublishingOptions {
   /** The publish interceptors, outermost first. */
   readonly layers: readonly PublishLayer[];
   readonly verdicts: Verdicts;
-  /** By the store's clock, as `createdAt` of the rows. */
-  readonly claimedAtMs: number;
+  /** By the store's clock, as `createdAt` of the rows; undefined if rows can't get too old. */
+  readonly claimedAtMs: number | undefined;
   readonly availability: Availability;
   readonly pauses: PausedTopics;
   readonly bounds: PublishBounds;

@@ -56,12 +56,11 @@ const LOOK_AHEAD_LIMIT_MS = 5_000;
 export class DispatchEngine {
   readonly config: OutboxConfig;
   readonly availability: Availability;
+  readonly pauses: PausedTopics;
   /** The calls to the store that we wait for. */
   readonly calls: StoreCalls;
-  readonly #pauses: PausedTopics;
   readonly #limits: RateLimits | undefined;
-  readonly #storeClock: StoreClock;
-  readonly #context: Omit<BatchContext, 'layers' | 'claimedAtMs'>;
+  readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
 
@@ -79,15 +78,15 @@ export class DispatchEngine {
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
     const { rateLimit } = this.config;
     this.#limits = rateLimit && new RateLimits(rateLimit, clock);
-    this.#pauses = new PausedTopics(() => this.lookAhead(), clock);
-    this.#storeClock = new StoreClock(clock);
+    this.pauses = new PausedTopics(() => this.lookAhead(), clock);
     this.#context = {
       ...this.config,
       store,
       clock,
       publisher: target,
       availability: this.availability,
-      pauses: this.#pauses,
+      pauses: this.pauses,
+      storeClock: this.config.maxAgeMs === undefined ? undefined : new StoreClock(clock),
       events: emitter,
       slots: new PublishSlots(this.config.concurrency, clock),
       calls: this.calls,
@@ -101,7 +100,7 @@ export class DispatchEngine {
   async claim(limit: number, grant?: ClaimGrant): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
     if (this.availability.waitMs > 0) return undefined;
-    if (!this.#pauses.isKnown) await this.lookAhead();
+    if (!this.pauses.isKnown) await this.lookAhead();
     const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
@@ -121,8 +120,7 @@ export class DispatchEngine {
         isFull: rows.length >= plan.limit,
         overLimit: this.#limits?.take(rows),
       };
-      const claimedAtMs = this.#storeClock.now();
-      return new ClaimedBatch({ ...this.#context, layers, claimedAtMs }, claim, rows);
+      return new ClaimedBatch({ ...this.#context, layers }, claim, rows);
     } catch (error) {
       this.#lateClaims.releaseWhenAnswered(fetching);
       throw error;
@@ -136,7 +134,7 @@ export class DispatchEngine {
 
   #claimOptions(plan: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {
     const away = this.availability.topicsAway();
-    const exceptTopics = [...new Set([...away, ...this.#pauses.list, ...plan.exceptTopics])];
+    const exceptTopics = [...new Set([...away, ...this.pauses.list, ...plan.exceptTopics])];
     return {
       ...(grant && { token: grant.token }),
       ...(exceptTopics.length > 0 && { exceptTopics }),
@@ -146,19 +144,14 @@ export class DispatchEngine {
   async lookAhead(): Promise<LookAhead> {
     const { store, calls } = this.#context;
     const ahead = await calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
-    this.#pauses.are(ahead.pausedTopics);
-    if (ahead.nowMs !== undefined) this.#storeClock.heard(ahead.nowMs);
+    this.pauses.are(ahead.pausedTopics);
+    if (ahead.nowMs !== undefined) this.#context.storeClock?.heard(ahead.nowMs);
     return ahead;
-  }
-
-  /** As last heard. */
-  get pausedTopics(): readonly string[] {
-    return this.#pauses.list;
   }
 
   /** For callers that don't look ahead themselves. */
   async refreshPauses(): Promise<void> {
-    if (!this.#pauses.isFresh) await this.lookAhead();
+    if (!this.pauses.isFresh) await this.lookAhead();
   }
 
   /** Runs `work` inside the `dispatch` interceptors. */

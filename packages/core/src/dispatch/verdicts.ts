@@ -22,7 +22,10 @@ export class Verdicts {
   /**
    * The outcome of a row that must not be published; undefined if it may be. A promise only for topics with a schema.
    */
-  beforePublish(row: OutboxRow, claimedAtMs: number): Outcome | undefined | Promise<Outcome | undefined> {
+  beforePublish(
+    row: OutboxRow,
+    claimedAtMs: number | undefined,
+  ): Outcome | undefined | Promise<Outcome | undefined> {
     const verdict = storedVerdict(row, claimedAtMs, this.#config);
     return verdict ?? (this.#pipeline.hasSchema(row.topic) ? this.#schemaMismatch(row) : undefined);
   }
@@ -42,7 +45,11 @@ export class Verdicts {
 }
 
 /** The outcome of a row that must not be published because of what is stored; undefined if it may be. */
-function storedVerdict(row: OutboxRow, claimedAtMs: number, config: OutboxConfig): Outcome | undefined {
+function storedVerdict(
+  row: OutboxRow,
+  claimedAtMs: number | undefined,
+  config: OutboxConfig,
+): Outcome | undefined {
   if (row.undecodable !== undefined) return undecodable(row, row.undecodable);
   // Without its strategy we could not schedule a retry, so don't publish at all.
   const missing = row.retry.backoff && missingStrategy(row.retry.backoff, config.backoffStrategies);
@@ -54,8 +61,9 @@ function storedVerdict(row: OutboxRow, claimedAtMs: number, config: OutboxConfig
     const error = `its claim expired ${row.retakes} times in a row; it may be crashing the process that publishes it`;
     return { id: row.id, kind: 'dead', untried: true, reason: 'crashed', error };
   }
-  const ageMs = claimedAtMs - row.createdAt.getTime();
-  if (config.maxAgeMs !== undefined && ageMs > config.maxAgeMs) return expired(row, ageMs, config.maxAgeMs);
+  const { maxAgeMs } = config;
+  const ageMs = claimedAtMs === undefined ? 0 : claimedAtMs - row.createdAt.getTime();
+  if (maxAgeMs !== undefined && ageMs > maxAgeMs) return expired(row, ageMs, maxAgeMs);
   const maxAttempts = row.retry.maxAttempts ?? config.maxAttempts;
   if (row.attempts < maxAttempts) return undefined;
   // The limit was lowered or the row was edited: no tries are left.

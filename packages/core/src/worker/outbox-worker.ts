@@ -164,7 +164,7 @@ export class OutboxWorker {
     const { trouble, engine } = this.#options;
     const { lastAnswerAgeMs } = trouble;
     const outages = engine.availability.outages();
-    const pausedTopics = engine.pausedTopics;
+    const pausedTopics = engine.pauses.list;
     const isRunning = this.#run !== undefined && this.#stopping === undefined;
     const silentMs = engine.calls.longestWaitMs;
     const pollingReason = this.#pollingReason;

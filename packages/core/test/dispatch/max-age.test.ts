@@ -1,5 +1,6 @@
-import { MemoryOutboxPauses, MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
+import { MemoryOutboxStore, MemoryTable } from '@postcommit/store-memory';
 import { describe, expect, test } from 'vitest';
+import { MemoryOutboxPauses } from '../../../store-memory/src/memory-outbox-pauses.js';
 import { OutboxDispatcher } from '../../src/dispatch/outbox-dispatcher.js';
 import { UnavailableError } from '../../src/message/errors.js';
 import { OutboxStore } from '../../src/store/outbox-store.js';
