@@ -14,6 +14,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   '/concepts/promises': 'The twelve promises, each with the test that would fail without it.',
   '/concepts/worker': 'When the worker looks for rows, what it emits, how it stops.',
   '/concepts/inside-the-worker': 'The phases of a row and of a run, for readers of the source.',
+  '/concepts/workers':
+    'How workers notice that one has died and take its rows over, and how to pause a topic.',
   '/concepts/words': 'Each term and what it means.',
   '/comparison':
     'Postcommit beside job queues, Debezium and an outbox written by hand, and when those fit better.',

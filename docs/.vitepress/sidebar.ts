@@ -23,6 +23,7 @@ export function sidebar(): Item[] {
       page('What is promised', '/concepts/promises'),
       page('The worker', '/concepts/worker'),
       page('Inside the worker', '/concepts/inside-the-worker'),
+      page('Workers and takeover', '/concepts/workers'),
       page('Words', '/concepts/words'),
       page('Alternatives', '/comparison'),
     ]),

@@ -13,6 +13,7 @@ const fixture = usePostgres(async () => {});
 const pages: Readonly<Record<string, string>> = {
   'docs/concepts/problem.md': 'await pay(id);',
   'docs/concepts/claims.md': '',
+  'docs/concepts/workers.md': '',
   'docs/concepts/order.md': "await changeOrder(id, 'shipped');",
   'docs/concepts/worker.md': '',
   'docs/guides/pg.md': 'await payOrder(id);',

@@ -15,11 +15,12 @@ export function findingLine({ level, problem, fix }: SchemaProblem): string {
 
 export function healthLines(
   backlog: OutboxBacklog | undefined,
+  notes: readonly string[],
   problems: readonly SchemaProblem[],
 ): string[] {
   const ageS = backlog ? Math.round(backlog.oldestPendingAgeMs / 1_000) : 0;
   const waiting = backlog ? [`${backlog.pending} pending, the oldest due for ${ageS} s`] : [];
-  return [...waiting, problems.length === 0 ? 'no problems found' : countOf(problems.length)];
+  return [...waiting, ...notes, problems.length === 0 ? 'no problems found' : countOf(problems.length)];
 }
 
 function countOf(problems: number): string {

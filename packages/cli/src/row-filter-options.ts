@@ -7,6 +7,7 @@ const REASONS: readonly DeadReason[] = [
   'exhausted',
   'permanent',
   'crashed',
+  'expired',
   'no-listener',
   'undecodable',
   'cancelled',

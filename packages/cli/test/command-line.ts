@@ -12,7 +12,7 @@ import {
   type OutboxModuleOptions,
   OutboxStore,
 } from '@postcommit/core';
-import { OutboxMemoryModule } from '@postcommit/store-memory';
+import { MemoryTable, memoryStore } from '@postcommit/store-memory';
 import { Command } from 'commander';
 import { printErrorsInOneLine } from '../src/register-outbox-commands.js';
 
@@ -26,12 +26,21 @@ export class CommandLine {
 
   constructor(
     modules: readonly Module[] = [],
-    options: RegisterOptions & { readonly outbox?: OutboxModuleOptions; readonly isTTY?: boolean } = {},
+    options: RegisterOptions & {
+      readonly outbox?: OutboxModuleOptions;
+      readonly isTTY?: boolean;
+      readonly table?: MemoryTable;
+    } = {},
   ) {
-    const { outbox = { publisher: async () => {} }, isTTY = false, ...registering } = options;
+    const {
+      outbox = { publisher: async () => {} },
+      isTTY = false,
+      table = new MemoryTable(),
+      ...registering
+    } = options;
     this.app = composeModules([
       OutboxModule.forRoot(outbox),
-      OutboxMemoryModule,
+      memoryStore({ table }),
       OutboxCliModule,
       ...modules,
     ]);

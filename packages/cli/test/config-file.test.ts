@@ -63,7 +63,7 @@ describe('the config file', () => {
     const { code, stdout } = await project.run(args, { files });
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: '{"pending":0,"dispatched":0,"dead":0,"total":0}\n',
+      stdout: '{"pending":0,"dispatched":0,"dead":0,"total":0,"deadRows":[]}\n',
     });
   });
 

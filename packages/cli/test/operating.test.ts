@@ -280,6 +280,18 @@ describe('the table', () => {
     );
   });
 
+  it('from before an upgrade is counted, and the other commands say what is missing', async () => {
+    await postgres.query('drop table outbox_workers, outbox_paused');
+    expect(await outbox('outbox:stats')).toEqual(
+      succeeds('outbox:stats pending=0 dispatched=0 dead=0 total=0'),
+    );
+    const { code, stderr } = await outbox('outbox:workers');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^outbox:workers: the table .* does not exist: run 'outbox:migrate'/);
+    expect((await outbox('outbox:pause', 'a')).stderr).toContain("does not exist: run 'outbox:migrate'");
+    expect((await outbox('outbox:doctor')).stdout).toContain('required problem="table');
+  });
+
   it('matches what outbox:schema prints', async () => {
     const { code, stdout } = await outbox('outbox:schema');
     expect(code).toBe(0);

@@ -59,6 +59,7 @@ export type { SchemaProblem } from './observe/schema-problem.js';
 
 // Stores
 export { JobLock } from './store/job-lock.js';
+export { OutboxPauses } from './store/outbox-pauses.js';
 export { OutboxSchema } from './store/outbox-schema.js';
 export { OutboxStore } from './store/outbox-store.js';
 export { OutboxWakeup } from './store/outbox-wakeup.js';

@@ -33,7 +33,6 @@ export type { HeldLock } from './store/job-lock.js';
 export type { DiagnosticLimits } from './store/outbox-diagnostics.js';
 export { OutboxDiagnostics } from './store/outbox-diagnostics.js';
 export type { PausedTopic } from './store/outbox-pauses.js';
-export { OutboxPauses } from './store/outbox-pauses.js';
 export type { AdoptionPlan } from './store/outbox-schema.js';
 export type { HintKind, WakeupListener, WakeupStatus } from './store/outbox-wakeup.js';
 export type {
@@ -44,6 +43,7 @@ export type {
   WorkerSighting,
 } from './store/outbox-workers.js';
 export { OutboxWorkers, tokenPrefix, workerOf, workerToken } from './store/outbox-workers.js';
+export { HEARTBEAT_MS } from './worker/worker-watch.js';
 
 // Dispatching
 export type { DispatcherOptions } from './dispatch/dispatch-engine.js';

@@ -71,6 +71,8 @@ type Passed = Pick<
   | 'concurrency'
   | 'publishTimeoutMs'
   | 'maxRetakes'
+  | 'maxAgeMs'
+  | 'takeoverAfterMs'
   | 'topics'
   | 'maxPayloadBytes'
   | 'backoffStrategies'
@@ -89,7 +91,8 @@ export interface OutboxModuleOptions extends Passed {
   readonly polling?: PollingOptions | undefined;
   readonly retry?: RetryModuleOptions | undefined;
   /**
-   * How long an event may be PROCESSING, in milliseconds, before another process takes it over.
+   * How long an event may be PROCESSING, in milliseconds, before another process takes it over. If you set it,
+   * `takeoverAfterMs` is false unless you set that too.
    *
    * @default 300_000
    */

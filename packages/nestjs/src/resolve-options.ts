@@ -47,6 +47,8 @@ const OPTION_NAMES: OptionNames<OutboxModuleOptions & OutboxModuleExtras> = {
   concurrency: true,
   publishTimeoutMs: true,
   maxRetakes: true,
+  maxAgeMs: true,
+  takeoverAfterMs: true,
   topics: true,
   maxPayloadBytes: true,
   onFirstFailure: true,
@@ -100,11 +102,18 @@ function resolveRetry({ retry = {} }: OutboxModuleOptions): FrozenRetry {
 
 function passed(options: OutboxModuleOptions): CoreOptions {
   const { concurrency, publishTimeoutMs, maxRetakes, backoffStrategies, topics, maxPayloadBytes } = options;
+  const {
+    maxAgeMs,
+    stuckThreshold,
+    takeoverAfterMs = stuckThreshold === undefined ? undefined : false,
+  } = options;
   const { onFirstFailure, onDead, onFailures, onBacklog } = options;
   const all = {
     concurrency,
     publishTimeoutMs,
     maxRetakes,
+    maxAgeMs,
+    takeoverAfterMs,
     backoffStrategies,
     topics,
     maxPayloadBytes,

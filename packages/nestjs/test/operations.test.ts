@@ -1,5 +1,5 @@
 import { OutboxCliModule, registerOutboxCommands } from '@postcommit/cli';
-import { DispatchEvents, OutboxDispatcher } from '@postcommit/core';
+import { DispatchEvents, OutboxDispatcher, OutboxPauses, OutboxStore } from '@postcommit/core';
 import {
   OnOutboxEvent,
   OUTBOX_APP,
@@ -150,6 +150,20 @@ describe('OutboxHealthIndicator', () => {
         },
       }),
     );
+  });
+
+  it('shows the topics that are paused', async () => {
+    const nest = await openContext({ imports: [OutboxModule.forRoot({ store: OutboxMemoryModule })] });
+    const indicator = nest.get(OutboxHealthIndicator);
+    expect((await indicator.isHealthy()).outbox).not.toHaveProperty('pausedTopics');
+    await nest.get(OutboxPauses).pause('order.paid');
+    const emitted = nest.get(OutboxStore).enqueue({ topic: 'order.paid', payload: 1 });
+    await vi.waitFor(async () =>
+      expect(await indicator.isHealthy()).toMatchObject({
+        outbox: { status: 'up', pausedTopics: ['order.paid'] },
+      }),
+    );
+    await emitted;
   });
 
   it('is up if this instance only emits, or a scheduler drives the dispatcher', async () => {

@@ -100,6 +100,32 @@ describe('the defaults', () => {
   });
 });
 
+describe('the takeover of a dead instance', () => {
+  const takeoverOf = (options: Parameters<typeof resolveOptions>[0]): unknown =>
+    resolveOptions(options).core.takeoverAfterMs;
+
+  it('is left to the core by default', () => {
+    expect(takeoverOf({})).toBeUndefined();
+    expect(takeoverOf({ takeoverAfterMs: 20_000 })).toBe(20_000);
+    expect(takeoverOf({ takeoverAfterMs: false })).toBe(false);
+  });
+
+  it('is off where stuckThreshold says how long events stay with an instance, unless both are set', () => {
+    expect(takeoverOf({ stuckThreshold: 60_000 })).toBe(false);
+    expect(takeoverOf({ stuckThreshold: 60_000, takeoverAfterMs: 20_000 })).toBe(20_000);
+  });
+
+  it('is refused by its name if it is invalid', () => {
+    expect(() => OutboxModule.forRoot({ store: OutboxMemoryModule, takeoverAfterMs: 0 })).toThrow(
+      'takeoverAfterMs must be at least 1',
+    );
+  });
+});
+
+it('maxAgeMs is passed on', () => {
+  expect(resolveOptions({ maxAgeMs: 1_000 }).core).toMatchObject({ maxAgeMs: 1_000 });
+});
+
 describe('store', () => {
   it('can be a store module, with its tokens as providers', async () => {
     const nest = await openContext({

@@ -1,4 +1,5 @@
-import { OutboxPauses, type PausedTopic } from '@postcommit/core/internal';
+import { OutboxPauses } from '@postcommit/core';
+import type { PausedTopic } from '@postcommit/core/internal';
 import type { MemoryTable } from './memory-table.js';
 
 /** Keeps the paused topics of a table in memory. */

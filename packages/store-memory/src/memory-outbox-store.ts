@@ -37,7 +37,7 @@ import {
   requeueFilter,
 } from '@postcommit/core/internal';
 import { claimable, isLive } from './claimable.js';
-import { isPending, type MemoryRow, matches, toOutboxRow } from './memory-row.js';
+import { isPending, type MemoryRow, matches, toListedRow, toOutboxRow } from './memory-row.js';
 import { MemoryTable } from './memory-table.js';
 import { MemoryTransaction } from './memory-transaction.js';
 import { endClaim, restartRow, settleRow } from './row-changes.js';
@@ -107,6 +107,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     for (const row of rows) {
       if (row.claimToken !== undefined) row.retakes += 1;
       row.claimToken = token;
+      row.claimedAt = nowMs;
       row.claimedUntil = nowMs + this.claimTimeoutMs;
     }
     return rows.map(toOutboxRow);
@@ -162,13 +163,13 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
     const waits = [...this.#table.rows()].filter(isPending).map(({ availableAt }) => availableAt - nowMs);
     const next = waits.filter((ms) => ms > 0).reduce((least, ms) => Math.min(least, ms), Infinity);
     const pausedTopics = [...this.#table.pauses.keys()].sort();
-    return { ...(next < Infinity && { nextDueInMs: Math.ceil(next) }), pausedTopics };
+    return { ...(next < Infinity && { nextDueInMs: Math.ceil(next) }), nowMs, pausedTopics };
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
     assertFilter(filter);
     assertLimit(limit);
-    return this.#page(filter, limit, orderOf(filter, options)).map(toOutboxRow);
+    return this.#page(filter, limit, orderOf(filter, options)).map(toListedRow);
   }
 
   async requeue(id: string, options: RequeueOptions = {}): Promise<void> {

@@ -23,6 +23,7 @@ export interface MemoryRow {
   retakes: number;
   lastError?: string | undefined;
   claimToken?: string | undefined;
+  claimedAt?: number | undefined;
   claimedUntil?: number | undefined;
 }
 
@@ -64,6 +65,13 @@ export function toOutboxRow(row: MemoryRow): OutboxRow {
       ...(row.backoff && { backoff: { ...row.backoff } }),
     },
   };
+}
+
+/** With what a claim leaves out. */
+export function toListedRow(row: MemoryRow): OutboxRow {
+  const { claimedAt, claimedUntil } = row;
+  if (!isPending(row) || claimedAt === undefined || claimedUntil === undefined) return toOutboxRow(row);
+  return { ...toOutboxRow(row), claimedAt: new Date(claimedAt), claimedUntil: new Date(claimedUntil) };
 }
 
 export function isPending(row: MemoryRow): boolean {

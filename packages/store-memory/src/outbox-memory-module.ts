@@ -1,5 +1,11 @@
-import { EnqueuePipeline, OutboxStore, provideFactory, type StoreModule } from '@postcommit/core';
-import { assertKnownOptions, type OptionNames, OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import {
+  EnqueuePipeline,
+  OutboxPauses,
+  OutboxStore,
+  provideFactory,
+  type StoreModule,
+} from '@postcommit/core';
+import { assertKnownOptions, type OptionNames, OutboxWorkers } from '@postcommit/core/internal';
 import { MemoryOutboxPauses } from './memory-outbox-pauses.js';
 import { MemoryOutboxStore, type MemoryOutboxStoreOptions } from './memory-outbox-store.js';
 import { MemoryOutboxWorkers } from './memory-outbox-workers.js';

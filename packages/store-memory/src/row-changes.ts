@@ -52,5 +52,6 @@ export function restartRow(row: MemoryRow, nowMs: number, { maxAttempts, backoff
 
 export function endClaim(row: MemoryRow): void {
   row.claimToken = undefined;
+  row.claimedAt = undefined;
   row.claimedUntil = undefined;
 }

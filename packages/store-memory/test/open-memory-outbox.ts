@@ -1,4 +1,5 @@
-import type { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import type { OutboxPauses } from '@postcommit/core';
+import type { OutboxWorkers } from '@postcommit/core/internal';
 import {
   MemoryOutboxStore,
   type MemoryOutboxStoreOptions,

@@ -1,5 +1,5 @@
-import { composeModules, OutboxDispatcher, OutboxModule, OutboxStore } from '@postcommit/core';
-import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import { composeModules, OutboxDispatcher, OutboxModule, OutboxPauses, OutboxStore } from '@postcommit/core';
+import { OutboxWorkers } from '@postcommit/core/internal';
 import {
   MemoryOutboxStore,
   MemoryTable,

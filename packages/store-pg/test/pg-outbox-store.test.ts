@@ -1,5 +1,12 @@
-import { composeModules, OutboxDispatcher, OutboxModule, OutboxSchema, OutboxStore } from '@postcommit/core';
-import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import {
+  composeModules,
+  OutboxDispatcher,
+  OutboxModule,
+  OutboxPauses,
+  OutboxSchema,
+  OutboxStore,
+} from '@postcommit/core';
+import { OutboxWorkers } from '@postcommit/core/internal';
 import { OutboxPgModule, type PgClientLike, PgOutboxStore, pgExecutor } from '@postcommit/store-pg';
 import { SqlOutboxSchema, SqlOutboxStore } from '@postcommit/store-sql';
 import pg from 'pg';

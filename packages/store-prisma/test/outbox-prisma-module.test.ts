@@ -4,12 +4,13 @@ import {
   type Module,
   OutboxDispatcher,
   OutboxModule,
+  OutboxPauses,
   type OutboxRow,
   OutboxSchema,
   OutboxStore,
   ProcessedMessages,
 } from '@postcommit/core';
-import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import { OutboxWorkers } from '@postcommit/core/internal';
 import {
   OutboxPrismaModule,
   type OutboxPrismaModuleOptions,

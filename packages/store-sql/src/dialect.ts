@@ -153,7 +153,8 @@ export interface SqlDialect {
   /** One record with `pending` and `due`, counted up to `atMost` if given, and `oldest_age_ms`. */
   backlog(table: TableName, atMost: number | undefined): SqlStatement;
   /**
-   * Records with either `in_ms`, the time until the next row falls due, or `topic`, a paused one.
+   * Records with `topic`, a paused one, and one with `now_ms`, the time since 1970, and `in_ms`, the time until the next row
+   * falls due, or null.
    */
   lookAhead(table: TableName): SqlStatement;
   /** Reads at most `limit` matching rows of each state, in index order. */

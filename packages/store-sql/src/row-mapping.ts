@@ -26,6 +26,9 @@ interface RowRecord {
   readonly dead_at?: number | string | null;
   readonly dead_reason?: DeadReason | null;
   readonly claim_token?: string | null;
+  /** Null on a row that is not pending. */
+  readonly claimed_at?: number | string | null;
+  readonly claimed_until?: number | string | null;
 }
 
 /** A record of `countDead`. */
@@ -61,6 +64,8 @@ export function toOutboxRow(record: SqlRecord, claimToken?: string): OutboxRow {
   if (from.last_error !== null) row.lastError = from.last_error;
   const token = claimToken ?? from.claim_token;
   if (token != null) row.claimToken = token;
+  if (from.claimed_at != null) row.claimedAt = new Date(Number(from.claimed_at));
+  if (from.claimed_until != null) row.claimedUntil = new Date(Number(from.claimed_until));
   if (from.max_attempts !== null) row.retry = { maxAttempts: from.max_attempts };
   if (from.headers !== null || from.backoff !== null) addJson(row, from);
   return row;

@@ -1,5 +1,5 @@
-import type { OutboxStoreOptions, TransactionalOutboxStore } from '@postcommit/core';
-import type { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import type { OutboxPauses, OutboxStoreOptions, TransactionalOutboxStore } from '@postcommit/core';
+import type { OutboxWorkers } from '@postcommit/core/internal';
 
 /** What the tests need from a store. */
 export interface StoreHarness<Tx = unknown> {

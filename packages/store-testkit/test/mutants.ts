@@ -675,11 +675,40 @@ export const mutants: readonly Mutant[] = [
     },
   ),
   mutant(
+    'lists claimed rows without the end of their claim',
+    'a claimed row is listed with the time of its claim and its end',
+    class extends BrokenStore {
+      override async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {
+        const rows = await super.peek(filter, limit, options);
+        return rows.map(({ claimedUntil: _, ...row }) => row);
+      }
+    },
+  ),
+  mutant(
+    'moves the time of a claim when it extends it',
+    'a claimed row is listed with the time of its claim and its end',
+    class extends BrokenStore {
+      override async extendClaim(token: string, ids: readonly string[]): Promise<string[]> {
+        for (const row of this.pending()) if (ids.includes(row.id)) row.claimedAt = this.table.now();
+        return super.extendClaim(token, ids);
+      }
+    },
+  ),
+  mutant(
     'does not know when the next row falls due',
     'a row for later falls due in the time that is left by the clock of the store',
     class extends BrokenStore {
       override async lookAhead(): Promise<LookAhead> {
         return { pausedTopics: [] };
+      }
+    },
+  ),
+  mutant(
+    'answers with the clock of the process',
+    'the time that comes with the answer is the clock of the store',
+    class extends BrokenStore {
+      override async lookAhead(): Promise<LookAhead> {
+        return { ...(await super.lookAhead()), nowMs: Date.now() };
       }
     },
   ),

@@ -4,11 +4,12 @@ import {
   type OutboxApp,
   OutboxDispatcher,
   OutboxModule,
+  OutboxPauses,
   OutboxSchema,
   OutboxStore,
   ProcessedMessages,
 } from '@postcommit/core';
-import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import { OutboxWorkers } from '@postcommit/core/internal';
 import {
   OutboxTypeormModule,
   type OutboxTypeormModuleOptions,

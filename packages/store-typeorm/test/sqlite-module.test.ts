@@ -3,12 +3,13 @@ import {
   JobLock,
   type OutboxApp,
   OutboxModule,
+  OutboxPauses,
   OutboxSchema,
   OutboxStore,
   OutboxWakeup,
   ProcessedMessages,
 } from '@postcommit/core';
-import { OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import { OutboxWorkers } from '@postcommit/core/internal';
 import {
   OutboxTypeormModule,
   type OutboxTypeormModuleOptions,

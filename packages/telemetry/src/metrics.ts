@@ -4,8 +4,15 @@ import type { OutboxCounter } from '@postcommit/core/internal';
 import { MESSAGING_SYSTEM, type MetricDefinition, OUTBOX_ATTRIBUTES, OUTBOX_METRICS } from './attributes.js';
 
 /** The reasons for which a dispatcher gives up a row. */
-const REASONS: readonly DeadReason[] = ['exhausted', 'permanent', 'crashed', 'no-listener', 'undecodable'];
-/** Topics whose dead counters start at zero: five series each, of the 2,000 that an SDK keeps by default. */
+const REASONS: readonly DeadReason[] = [
+  'exhausted',
+  'permanent',
+  'crashed',
+  'expired',
+  'no-listener',
+  'undecodable',
+];
+/** Topics whose dead counters start at zero: six series each, of the 2,000 that an SDK keeps by default. */
 const TOPICS_FROM_ZERO = 100;
 
 /** Counters and histograms. Their attributes have low cardinality: a topic or an error type, never an id or a key. */

@@ -81,7 +81,10 @@ describe('the counters', () => {
     await dispatcher.dispatchPending();
     const points = (await otel.collect()).get('outbox.dead')?.dataPoints ?? [];
     expect(points.map(({ attributes, value }) => [attributes['outbox.dead_reason'], value]).sort()).toEqual(
-      ['crashed', 'exhausted', 'no-listener', 'permanent', 'undecodable'].map((reason) => [reason, 0]),
+      ['crashed', 'exhausted', 'expired', 'no-listener', 'permanent', 'undecodable'].map((reason) => [
+        reason,
+        0,
+      ]),
     );
     expect(new Set(points.map(({ attributes }) => attributes['messaging.destination.name']))).toEqual(
       new Set(['order.paid']),
@@ -92,7 +95,7 @@ describe('the counters', () => {
     const { store, dispatcher } = composeOutbox(async () => {});
     await store.enqueue(Array.from({ length: 300 }, (_, topic) => ({ topic: `t${topic}`, payload: {} })));
     await dispatcher.dispatchPending(300);
-    expect((await otel.collect()).get('outbox.dead')?.dataPoints).toHaveLength(500);
+    expect((await otel.collect()).get('outbox.dead')?.dataPoints).toHaveLength(600);
   });
 
   test('of dead rows have no attributes if only the interceptor is composed', async () => {

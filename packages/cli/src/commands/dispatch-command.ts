@@ -4,6 +4,7 @@ import {
   isOutboxError,
   type OutboxApp,
   OutboxDispatcher,
+  OutboxPauses,
   OutboxStore,
 } from '@postcommit/core';
 import { CommandError, ExitCode } from '../command-error.js';
@@ -37,12 +38,21 @@ export const dispatchCommand: OutboxCommand = {
     const batches = new DispatchLoop(dispatcherOf(context.app), context.app.get(OutboxStore), limit);
     const exitCode = await dispatchUntilInterrupted(batches, context);
     showSummary(batches.total, context.output);
+    await warnOfPauses(context);
     if (exitCode !== undefined) throw new CommandError('interrupted', exitCode);
     if (batches.isStuck) throw new CommandError('gave up: the remaining due rows keep failing');
     if (loop && (batches.endedUnavailable || destinationsAway.size > 0))
       throw new CommandError(onlyUnavailableLeft(destinationsAway));
   },
 };
+
+/** Otherwise it would look as if their rows were done. */
+async function warnOfPauses({ app, output }: CommandContext): Promise<void> {
+  const paused = app.has(OutboxPauses) ? await app.get(OutboxPauses).list() : [];
+  if (paused.length === 0) return;
+  const topics = paused.map(({ topic }) => `'${topic}'`).join(', ');
+  output.warn(`left out, because they are paused: ${topics}`);
+}
 
 /** Returns the destinations that are away, kept up to date. */
 function watchDestinations(app: OutboxApp): ReadonlySet<string> {

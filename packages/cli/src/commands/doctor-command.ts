@@ -9,6 +9,8 @@ import {
 import { type DiagnosticLimits, OutboxDiagnostics } from '@postcommit/core/internal';
 import { CommandError } from '../command-error.js';
 import { findingLine, findingLines, healthLine, healthLines } from '../doctor-format.js';
+import { noteJson, noteLine, noteTexts, pollingTexts } from '../note-format.js';
+import { takeNotes } from '../notes.js';
 import type { OutboxCommand } from '../outbox-command.js';
 import { parseDurationMs } from '../parse-options.js';
 
@@ -31,10 +33,12 @@ export const doctorCommand: OutboxCommand = {
     const { transactionAge }: DoctorOptions = options as DoctorOptions;
     const problems = await findAll(app, { transactionAgeMs: transactionAge });
     const backlog = await backlogOf(app);
+    const notes = await takeNotes(app);
+    const texts = [...noteTexts(notes), ...pollingTexts(notes)];
     output.show({
-      plain: [healthLine(backlog, problems), ...problems.map(findingLine)],
-      json: { ...backlog, problems },
-      terminal: () => [...healthLines(backlog, problems), ...problems.flatMap(findingLines)],
+      plain: [healthLine(backlog, problems), ...texts.map(noteLine), ...problems.map(findingLine)],
+      json: { ...backlog, ...noteJson(notes), ...(notes && { workers: notes.workers }), problems },
+      terminal: () => [...healthLines(backlog, texts, problems), ...problems.flatMap(findingLines)],
     });
     const required = problems.filter(({ level }) => level === 'required').length;
     if (required > 0) throw new CommandError(requiredText(required));

@@ -1,6 +1,7 @@
 import { OutboxStore } from '@postcommit/core';
 import type { OutboxCommand } from '../outbox-command.js';
 import { parseLimit } from '../parse-options.js';
+import { ownersOf } from '../row-claim.js';
 import { addFilterOptions, addStateOption, rowFilterOf } from '../row-filter-options.js';
 import { type RowFormat, rowJson, rowLine, rowTable } from '../row-format.js';
 
@@ -21,10 +22,11 @@ export const listCommand: OutboxCommand = {
   async run({ app, options, output }) {
     const { limit, payload = false }: ListOptions = options as ListOptions;
     const rows = await app.get(OutboxStore).peek(rowFilterOf(options), limit);
+    const format = { payload, owners: await ownersOf(app, rows) };
     output.show({
-      plain: rows.map((row) => rowLine(row, { payload })),
-      json: rows.map((row) => rowJson(row, { payload })),
-      terminal: (columns) => rowTable(rows, columns, { payload }),
+      plain: rows.map((row) => rowLine(row, format)),
+      json: rows.map((row) => rowJson(row, format)),
+      terminal: (columns) => rowTable(rows, columns, format),
     });
   },
 };

@@ -24,6 +24,8 @@ export interface BatchPublishingOptions {
   /** The publish interceptors, outermost first. */
   readonly layers: readonly PublishLayer[];
   readonly verdicts: Verdicts;
+  /** By the store's clock, as `createdAt` of the rows; undefined if rows can't get too old. */
+  readonly claimedAtMs: number | undefined;
   readonly availability: Availability;
   readonly pauses: PausedTopics;
   readonly bounds: PublishBounds;
@@ -182,7 +184,8 @@ export class BatchPublishing {
 
   #verdictBefore(flight: RowInFlight): Outcome | undefined | Promise<Outcome | undefined> {
     if (this.#queue.isHeldBack(flight)) return released(flight);
-    return this.#options.verdicts.beforePublish(flight.row);
+    const { verdicts, claimedAtMs } = this.#options;
+    return verdicts.beforePublish(flight.row, claimedAtMs);
   }
 
   #mayStart(flight: RowInFlight): boolean {

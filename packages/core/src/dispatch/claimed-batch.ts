@@ -13,13 +13,16 @@ import {
   stillOurs,
   summarise,
 } from './settle-batch.js';
+import type { StoreClock } from './store-clock.js';
 
 /** What a batch needs to be published and settled. */
 export interface BatchContext
-  extends Omit<BatchPublishingOptions, 'bounds' | 'onEnded'>,
+  extends Omit<BatchPublishingOptions, 'bounds' | 'onEnded' | 'claimedAtMs'>,
     Omit<SettleTarget, 'token'>,
     Pick<PublishBounds, 'slots'> {
   readonly publishTimeoutMs: number;
+  /** Undefined if rows can't get too old. */
+  readonly storeClock: StoreClock | undefined;
 }
 
 /** Rows claimed together: publishes them and settles their outcomes under one claim token. */
@@ -52,7 +55,8 @@ export class ClaimedBatch {
     this.#settledEarly = new EarlySettles(this.#inFlight, this.#target, this.#lease);
     const bounds = { lease: this.#lease, timeouts: this.#timeouts, slots };
     const onEnded = (): void => this.#settledEarly.rowEnded();
-    this.#publishing = new BatchPublishing(this.#inFlight, { ...context, bounds, onEnded });
+    const claimedAtMs = context.storeClock?.now();
+    this.#publishing = new BatchPublishing(this.#inFlight, { ...context, bounds, claimedAtMs, onEnded });
   }
 
   /**

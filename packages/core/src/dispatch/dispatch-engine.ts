@@ -18,6 +18,7 @@ import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import { PublishSlots } from './publish-bounded.js';
 import { type ClaimPlan, RateLimits } from './rate-limits.js';
+import { StoreClock } from './store-clock.js';
 import { Verdicts } from './verdicts.js';
 
 export interface DispatcherOptions extends Partial<OutboxConfig> {
@@ -55,9 +56,9 @@ const LOOK_AHEAD_LIMIT_MS = 5_000;
 export class DispatchEngine {
   readonly config: OutboxConfig;
   readonly availability: Availability;
+  readonly pauses: PausedTopics;
   /** The calls to the store that we wait for. */
   readonly calls: StoreCalls;
-  readonly #pauses: PausedTopics;
   readonly #limits: RateLimits | undefined;
   readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
@@ -77,14 +78,15 @@ export class DispatchEngine {
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
     const { rateLimit } = this.config;
     this.#limits = rateLimit && new RateLimits(rateLimit, clock);
-    this.#pauses = new PausedTopics(() => this.lookAhead(), clock);
+    this.pauses = new PausedTopics(() => this.lookAhead(), clock);
     this.#context = {
       ...this.config,
       store,
       clock,
       publisher: target,
       availability: this.availability,
-      pauses: this.#pauses,
+      pauses: this.pauses,
+      storeClock: this.config.maxAgeMs === undefined ? undefined : new StoreClock(clock),
       events: emitter,
       slots: new PublishSlots(this.config.concurrency, clock),
       calls: this.calls,
@@ -98,7 +100,7 @@ export class DispatchEngine {
   async claim(limit: number, grant?: ClaimGrant): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
     if (this.availability.waitMs > 0) return undefined;
-    if (!this.#pauses.isKnown) await this.lookAhead();
+    if (!this.pauses.isKnown) await this.lookAhead();
     const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
@@ -132,7 +134,7 @@ export class DispatchEngine {
 
   #claimOptions(plan: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {
     const away = this.availability.topicsAway();
-    const exceptTopics = [...new Set([...away, ...this.#pauses.list, ...plan.exceptTopics])];
+    const exceptTopics = [...new Set([...away, ...this.pauses.list, ...plan.exceptTopics])];
     return {
       ...(grant && { token: grant.token }),
       ...(exceptTopics.length > 0 && { exceptTopics }),
@@ -142,13 +144,14 @@ export class DispatchEngine {
   async lookAhead(): Promise<LookAhead> {
     const { store, calls } = this.#context;
     const ahead = await calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
-    this.#pauses.are(ahead.pausedTopics);
+    this.pauses.are(ahead.pausedTopics);
+    if (ahead.nowMs !== undefined) this.#context.storeClock?.heard(ahead.nowMs);
     return ahead;
   }
 
   /** For callers that don't look ahead themselves. */
   async refreshPauses(): Promise<void> {
-    if (!this.#pauses.isFresh) await this.lookAhead();
+    if (!this.pauses.isFresh) await this.lookAhead();
   }
 
   /** Runs `work` inside the `dispatch` interceptors. */

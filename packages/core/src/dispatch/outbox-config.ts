@@ -24,6 +24,11 @@ export interface OutboxConfig extends RetryPolicy {
   readonly backoffStrategies?: BackoffStrategies;
   /** Consecutive expired claims after which a row is `dead: crashed`: it probably crashes its process. @default 5 */
   readonly maxRetakes: number;
+  /**
+   * A row that is older when it is claimed is `dead: expired`. Its age counts from the enqueue, also while its topic is
+   * paused, its destination is away or it is not due. @default never
+   */
+  readonly maxAgeMs?: number;
   /** Concurrent publishes. Rows with the same key are always published one after another. @default 1 */
   readonly concurrency: number;
   /**
@@ -51,6 +56,7 @@ export const CONFIG_NAMES: OptionNames<OutboxConfig> = {
   backoff: true,
   backoffStrategies: true,
   maxRetakes: true,
+  maxAgeMs: true,
   concurrency: true,
   rateLimit: true,
   publishTimeoutMs: true,
@@ -75,6 +81,9 @@ export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig 
   if (!(Number.isFinite(resolved.publishTimeoutMs) && resolved.publishTimeoutMs >= 1)) {
     throw invalid(`publishTimeoutMs must be at least 1, got ${String(resolved.publishTimeoutMs)}`);
   }
+  const { maxAgeMs } = resolved;
+  if (maxAgeMs !== undefined && !(Number.isFinite(maxAgeMs) && maxAgeMs >= 1))
+    throw invalid(`maxAgeMs must be at least 1, got ${String(maxAgeMs)}`);
   return resolved;
 }
 

@@ -1,10 +1,18 @@
 /** Why a row is dead. */
-export type DeadReason = 'exhausted' | 'permanent' | 'crashed' | 'no-listener' | 'undecodable' | 'cancelled';
+export type DeadReason =
+  | 'exhausted'
+  | 'permanent'
+  | 'crashed'
+  | 'expired'
+  | 'no-listener'
+  | 'undecodable'
+  | 'cancelled';
 
 const DEAD_REASONS: ReadonlySet<unknown> = new Set<DeadReason>([
   'exhausted',
   'permanent',
   'crashed',
+  'expired',
   'no-listener',
   'undecodable',
   'cancelled',

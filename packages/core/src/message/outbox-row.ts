@@ -60,6 +60,10 @@ interface RowFields {
   readonly retakes: number;
   readonly lastError?: string;
   readonly claimToken?: string;
+  /** When a claimed row was claimed. Only pending rows that `peek` returns have it. */
+  readonly claimedAt?: Date;
+  /** When the claim ends unless it is extended. Only pending rows that `peek` returns have it. */
+  readonly claimedUntil?: Date;
   readonly retry: RetryOptions;
   /** Why a stored row can't be read. Such a row is never published. */
   readonly undecodable?: string;

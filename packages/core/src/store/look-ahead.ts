@@ -6,6 +6,8 @@ export interface LookAhead {
    * claimed now.
    */
   readonly nextDueInMs?: number;
+  /** The store's clock, which stamps `createdAt`, in milliseconds since 1970. Absent if the store does not know. */
+  readonly nowMs?: number;
   /** Topics that are paused in all processes. */
   readonly pausedTopics: readonly string[];
 }

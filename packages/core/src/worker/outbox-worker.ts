@@ -36,6 +36,8 @@ export interface WorkerHealth {
   readonly rowsInFlight: number;
   /** Destinations that are away: nothing is published to them. Absent if there are none. */
   readonly outages?: readonly Outage[];
+  /** Topics that are paused in all processes, as this worker last heard. Absent if there are none. */
+  readonly pausedTopics?: readonly string[];
   /** Whether hints from other processes arrive. If not, the worker polls. */
   readonly isListening: boolean;
   /** Why the worker polls instead of listening; absent while it listens, or is stopped. */
@@ -162,6 +164,7 @@ export class OutboxWorker {
     const { trouble, engine } = this.#options;
     const { lastAnswerAgeMs } = trouble;
     const outages = engine.availability.outages();
+    const pausedTopics = engine.pauses.list;
     const isRunning = this.#run !== undefined && this.#stopping === undefined;
     const silentMs = engine.calls.longestWaitMs;
     const pollingReason = this.#pollingReason;
@@ -170,6 +173,7 @@ export class OutboxWorker {
       isListening: this.#isListening,
       ...(isRunning && pollingReason !== undefined && { pollingReason }),
       ...(outages.length > 0 && { outages }),
+      ...(pausedTopics.length > 0 && { pausedTopics }),
       ...(lastAnswerAgeMs !== undefined && { lastPollAgeMs: lastAnswerAgeMs }),
     };
     try {

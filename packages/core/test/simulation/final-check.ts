@@ -50,6 +50,7 @@ function checkRow({ table, history, hosts }: World, story: RowStory): void {
     permanent: true, // held against what the publisher threw
     crashed: true, // held against its claims
     cancelled: story.wasCancelled,
+    expired: false,
     undecodable: story.kind === 'misfit',
     'no-listener': false,
   }[row.deadReason ?? 'exhausted'];

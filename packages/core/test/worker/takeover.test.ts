@@ -330,10 +330,12 @@ describe('a paused topic', () => {
     host.publisher.succeed('other');
     await clock.advance(10_000);
     expect(host.publisher.started).toEqual(['other']);
-    expect(await host.store.lookAhead()).toEqual({ pausedTopics: ['order.paid'] });
+    expect(await host.worker.health()).toMatchObject({ status: 'up', pausedTopics: ['order.paid'] });
+    expect(await host.store.lookAhead()).toMatchObject({ pausedTopics: ['order.paid'] });
     await pauses.resume('order.paid');
     await clock.advance(2_000);
     expect(host.publisher.started).toEqual(['other', 'x1']);
+    expect(await host.worker.health()).not.toHaveProperty('pausedTopics');
   });
 
   test('keeps rows that were claimed and not started, without an attempt', async () => {

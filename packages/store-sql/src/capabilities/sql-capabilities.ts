@@ -2,6 +2,7 @@ import {
   JobLock,
   type Lifecycle,
   OutboxError,
+  OutboxPauses,
   OutboxSchema,
   OutboxWakeup,
   ProcessedMessages,
@@ -9,7 +10,7 @@ import {
   provideFactory,
   type Token,
 } from '@postcommit/core';
-import { OutboxDiagnostics, OutboxPauses, OutboxWorkers } from '@postcommit/core/internal';
+import { OutboxDiagnostics, OutboxWorkers } from '@postcommit/core/internal';
 import { ClaimSessions } from '../claim/claim-sessions.js';
 import type { SqlTableOptions } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';

@@ -1,4 +1,5 @@
-import { OutboxPauses, type PausedTopic } from '@postcommit/core/internal';
+import { OutboxPauses } from '@postcommit/core';
+import type { PausedTopic } from '@postcommit/core/internal';
 import type { PauseStatements, SqlTableOptions } from '../dialect.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';

@@ -58,15 +58,19 @@ const CLAIMED_COLUMNS = [
 /** The columns of a row about to be claimed; `orphaned` if a claim on it expired. */
 export const CLAIMABLE_COLUMNS = `${CLAIMED_COLUMNS}, claimed_until is not null as orphaned`;
 
+export const PENDING = 'dispatched_at is null and dead_at is null';
+
 export const ROW_COLUMNS = [
   CLAIMED_COLUMNS,
   `${epochMs('dispatched_at')} as dispatched_at`,
   `${epochMs('dead_at')} as dead_at`,
   'dead_reason',
   'claim_token',
+  // Other rows keep the token as a receipt.
+  ...['claimed_at', 'claimed_until'].map(
+    (time) => `case when ${PENDING} then ${epochMs(time)} end as ${time}`,
+  ),
 ].join(', ');
-
-export const PENDING = 'dispatched_at is null and dead_at is null';
 
 export const END_CLAIM = 'claim_token = null, claimed_at = null, claimed_until = null, claimed_key = null';
 

@@ -64,10 +64,10 @@ export function lookAhead(table: TableName): SqlStatement {
   const keyed = first('keyed_due_at', '_keyed_due');
   return {
     text: `
-      select least(coalesce(unkeyed, keyed), coalesce(keyed, unkeyed)) as in_ms, null as topic
+      select least(coalesce(unkeyed, keyed), coalesce(keyed, unkeyed)) as in_ms, ${epochMs(NOW)} as now_ms, null as topic
       from (select ${msUntil(unkeyed)} as unkeyed, ${msUntil(keyed)} as keyed) waits
       union all
-      select null, topic from ${table.quoted('_paused')}`,
+      select null, null, topic from ${table.quoted('_paused')}`,
     values: [],
   };
 }

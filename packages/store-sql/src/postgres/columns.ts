@@ -38,6 +38,9 @@ function pendingColumns(toMs: (time: string) => string): string[] {
 /** The columns of a row `o` just claimed. The others are null on a pending row, or known to the claimer. */
 export const CLAIMED_COLUMNS = pendingColumns(floatMs).join(', ');
 
+/** Pending rows, which the hot indexes hold. Always written the same way, so that the planner recognizes it. */
+export const PENDING = 'dispatched_at is null and dead_at is null';
+
 /**
  * The columns of a row `o`, independent of the driver and its type parsers: times in milliseconds, JSON and `seq` as
  * text.
@@ -48,10 +51,11 @@ export const ROW_COLUMNS = [
   `${exactMs('o.dead_at')} as dead_at`,
   'o.dead_reason',
   'o.claim_token',
+  // Other rows keep the token as a receipt.
+  ...['claimed_at', 'claimed_until'].map(
+    (time) => `case when ${PENDING} then ${exactMs(`o.${time}`)} end as ${time}`,
+  ),
 ].join(', ');
-
-/** Pending rows, which the hot indexes hold. Always written the same way, so that the planner recognizes it. */
-export const PENDING = 'dispatched_at is null and dead_at is null';
 
 /**
  * The physical places of locked rows, for `isAt`, from their `tableoid` and `ctid`. A ctid is unique only within one

@@ -61,9 +61,9 @@ export function lookAhead(table: TableName): SqlStatement {
   );
   return {
     text: `
-      select ${exactMs(`least(${first.join(', ')}) - ${NOW}`)} as in_ms, null as topic
+      select ${exactMs(`least(${first.join(', ')}) - ${NOW}`)} as in_ms, ${exactMs(NOW)} as now_ms, null as topic
       union all
-      select null, topic from ${table.quoted('_paused')}`,
+      select null, null, topic from ${table.quoted('_paused')}`,
     values: [],
   };
 }

@@ -14,10 +14,12 @@ export function nowPlusMs(ms: string): string {
 export const CLAIMED_COLUMNS =
   'id, topic, payload, key, headers, created_at, available_at, attempts, retakes, last_error, max_attempts, backoff, seq';
 
-export const ROW_COLUMNS = `${CLAIMED_COLUMNS}, dispatched_at, dead_at, dead_reason, claim_token`;
-
 /** Pending rows, which the hot indexes hold. Always written the same way, so that the planner recognizes it. */
 export const PENDING = 'dispatched_at is null and dead_at is null';
+
+/** Other than pending rows keep the token as a receipt. */
+export const ROW_COLUMNS = `${CLAIMED_COLUMNS}, dispatched_at, dead_at, dead_reason, claim_token,
+  case when ${PENDING} then claimed_at end as claimed_at, case when ${PENDING} then claimed_until end as claimed_until`;
 
 /** Each hot index holds one kind of pending rows; with one query for both, the planner would scan the whole table. */
 export const KINDS = ['key is null', 'key is not null'];

@@ -64,9 +64,9 @@ export function lookAhead(table: TableName): SqlStatement {
   );
   return {
     text: `
-      select min(available_at) - ${NOW} as in_ms, null as topic from (${first.join(' union all ')})
+      select min(available_at) - ${NOW} as in_ms, ${NOW} as now_ms, null as topic from (${first.join(' union all ')})
       union all
-      select null, topic from ${table.quoted('_paused')}`,
+      select null, null, topic from ${table.quoted('_paused')}`,
     values: [],
   };
 }

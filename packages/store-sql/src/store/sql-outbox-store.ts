@@ -156,9 +156,13 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
 
   override async lookAhead(): Promise<LookAhead> {
     const records = await this.#runner.runBounded('inspect', (dialect, table) => dialect.lookAhead(table));
-    const next = records.find(({ in_ms }) => in_ms !== null);
+    const { in_ms: inMs = null, now_ms: nowMs } = records.find(({ now_ms }) => now_ms !== null) ?? {};
     const pausedTopics = records.flatMap(({ topic }) => (topic === null ? [] : String(topic))).sort();
-    return { ...(next && { nextDueInMs: Math.ceil(Number(next.in_ms)) }), pausedTopics };
+    return {
+      ...(inMs !== null && { nextDueInMs: Math.ceil(Number(inMs)) }),
+      nowMs: Number(nowMs),
+      pausedTopics,
+    };
   }
 
   async peek(filter: RowFilter, limit: number, options?: PeekOptions): Promise<OutboxRow[]> {

@@ -1,5 +1,14 @@
 import { expect } from 'vitest';
-import { type BehaviourGroup, claim, entries, entry, expectError, idsOf } from '../behaviour.js';
+import {
+  type BehaviourGroup,
+  CLAIM_TIMEOUT_MS,
+  claim,
+  entries,
+  entry,
+  expectError,
+  idsOf,
+  stored,
+} from '../behaviour.js';
 
 export const inspection: BehaviourGroup = {
   name: 'inspection',
@@ -78,6 +87,32 @@ export const inspection: BehaviourGroup = {
       const before = await store.peek({}, 10);
       expect(await store.peek({}, 10)).toEqual(before);
       expect((await claim(store)).ids).toEqual(['m1', 'm2']);
+    },
+
+    'a claimed row is listed with the time of its claim and its end': async (outbox) => {
+      const store = outbox.createStore({ claimTimeoutMs: CLAIM_TIMEOUT_MS });
+      await store.enqueue(entries(4));
+      const earliest = (await outbox.now()).getTime();
+      const { token } = await claim(store, 3);
+      const latest = (await outbox.now()).getTime();
+      const { claimedAt, claimedUntil } = await stored(store, 'm1');
+      expect(claimedAt?.getTime()).toBeGreaterThanOrEqual(earliest);
+      expect(claimedAt?.getTime()).toBeLessThanOrEqual(latest);
+      expect(Number(claimedUntil) - Number(claimedAt)).toBe(CLAIM_TIMEOUT_MS);
+      await outbox.advance(CLAIM_TIMEOUT_MS / 2);
+      const before = await stored(store, 'm1');
+      await store.extendClaim(token, ['m1']);
+      const extended = await stored(store, 'm1');
+      expect(extended.claimedAt, 'extended, not claimed again').toEqual(before.claimedAt);
+      expect(Number(extended.claimedUntil)).toBeGreaterThan(Number(before.claimedUntil));
+      await store.release(['m1'], token);
+      await store.markDispatched(['m2'], token);
+      await store.markDead('m3', 'no', { claimToken: token });
+      for (const id of ['m1', 'm2', 'm3', 'm4']) {
+        const row = await stored(store, id);
+        expect(row, 'nobody may publish it under a claim').not.toHaveProperty('claimedAt');
+        expect(row).not.toHaveProperty('claimedUntil');
+      }
     },
 
     'rows can be filtered by state, up to a limit': async (outbox) => {

@@ -34,6 +34,15 @@ export const nextDue: BehaviourGroup = {
       expect(await nextDueInMs(store)).toBeUndefined();
     },
 
+    'the time that comes with the answer is the clock of the store': async (outbox) => {
+      const store = outbox.createStore();
+      const earliest = (await outbox.now()).getTime();
+      const { nowMs } = await store.lookAhead();
+      expect(nowMs).toBeGreaterThanOrEqual(earliest);
+      // A `Date` has no fractions of a millisecond.
+      expect(nowMs).toBeLessThan((await outbox.now()).getTime() + 1);
+    },
+
     'a failed row falls due after its delay': async (outbox) => {
       const store = outbox.createStore();
       await store.enqueue(entry({ id: 'm1' }));

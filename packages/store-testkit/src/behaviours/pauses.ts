@@ -1,4 +1,4 @@
-import type { OutboxPauses } from '@postcommit/core/internal';
+import type { OutboxPauses } from '@postcommit/core';
 import { expect } from 'vitest';
 import { type BehaviourGroup, entry } from '../behaviour.js';
 import { capability, type OutboxFixture } from '../store-harness.js';
