@@ -31,14 +31,7 @@ import { CronerScheduler, OutboxDispatchJob, OutboxSchedulerModule } from '@post
 import { MemoryOutboxStore, OutboxMemoryModule } from '@postcommit/store-memory';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
-import {
-  PostgresWakeup,
-  SqlDiagnostics,
-  SqlJobLock,
-  SqlOutboxSchema,
-  SqlOutboxStore,
-  SqlProcessedMessages,
-} from '@postcommit/store-sql';
+import { SqlDiagnostics, SqlJobLock, SqlOutboxSchema, SqlOutboxStore } from '@postcommit/store-sql';
 import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { OutboxTelemetryModule } from '@postcommit/telemetry';
 import { Command } from 'commander';
@@ -48,6 +41,8 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../packages/cli/src/load-config.js';
 import { SqlOutboxPauses } from '../../packages/store-sql/src/capabilities/sql-outbox-pauses.js';
 import { SqlOutboxWorkers } from '../../packages/store-sql/src/capabilities/sql-outbox-workers.js';
+import { SqlProcessedMessages } from '../../packages/store-sql/src/capabilities/sql-processed-messages.js';
+import { PostgresWakeup } from '../../packages/store-sql/src/postgres/listen/postgres-wakeup.js';
 
 /** As JavaScript sees it: anything goes. */
 const odd = (options: object): never => options as never;

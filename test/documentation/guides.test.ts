@@ -48,6 +48,12 @@ function fragmentsOf(page: string): Block[] {
   return blocksOf(page).filter(({ language, code }) => language === 'ts' && !/^\/\/ \S+\.ts\n/.test(code));
 }
 
+/** What a fragment of this page imports from the reader's project. */
+function filesBeside(page: string): Record<string, string> {
+  const client = join(root, 'packages/store-prisma/test/gen/client.js');
+  return { [`${page}/generated/prisma/client.ts`]: `export * from ${JSON.stringify(client)};\n` };
+}
+
 it('every page with code is run, here or elsewhere', () => {
   const withCode = pageNames()
     .filter((page) => page.startsWith('docs/'))
@@ -71,6 +77,7 @@ it('the code of the guides runs, page by page, as a reader would run it', { time
     ]);
     return {
       'src/main.ts': [...main, 'process.exit();'].join('\n'),
+      ...filesBeside('docs/guides/prisma.md'),
       ...Object.fromEntries(modules.flat().map(({ path, text }) => [relative(folder, path), text])),
     };
   }, fixture.url);

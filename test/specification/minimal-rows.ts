@@ -6,6 +6,7 @@ export interface StoredRow {
   readonly row: OutboxRow;
   /** The order of enqueuing. */
   readonly seq: number;
+  readonly claimedAtMs?: number;
   readonly claimedUntilMs?: number;
 }
 
@@ -21,7 +22,9 @@ export function nextClaim(
   const lanes = new Map<unknown, StoredRow[]>();
   for (const stored of rows.filter(isPending).sort((a, b) => a.seq - b.seq)) {
     const lane = stored.row.key ?? stored;
-    lanes.set(lane, [...(lanes.get(lane) ?? []), stored]);
+    const rowsOfLane = lanes.get(lane);
+    if (rowsOfLane) rowsOfLane.push(stored);
+    else lanes.set(lane, [stored]);
   }
   const next = [...lanes.values()]
     .flatMap((lane) => (lane.some((stored) => isLive(stored, nowMs)) ? [] : claimable(lane, mayBeClaimed)))
@@ -40,14 +43,15 @@ function claimable(
   lane: readonly StoredRow[],
   mayBeClaimed: (stored: StoredRow) => boolean,
 ): { stored: StoredRow; dueMs: number }[] {
-  const stop = lane.findIndex(
-    (stored, index) => !mayBeClaimed(stored) || (index > 0 && lane.slice(0, index + 1).some(isExpired)),
-  );
-  const prefix = lane.slice(0, stop === -1 ? lane.length : stop);
-  return prefix.map((stored, index) => ({
-    stored,
-    dueMs: Math.max(...prefix.slice(0, index + 1).map(dueMsOf)),
-  }));
+  const prefix: { stored: StoredRow; dueMs: number }[] = [];
+  let dueMs = 0;
+  for (const stored of lane) {
+    if (!mayBeClaimed(stored) || (prefix.length > 0 && (isExpired(stored) || isExpired(lane[0] ?? stored))))
+      break;
+    dueMs = Math.max(dueMs, dueMsOf(stored));
+    prefix.push({ stored, dueMs });
+  }
+  return prefix;
 }
 
 function dueMsOf({ row }: StoredRow): number {
@@ -61,6 +65,13 @@ function isExpired({ claimedUntilMs }: StoredRow): boolean {
 
 export function isPending({ row }: StoredRow): boolean {
   return stateOf(row) === 'pending';
+}
+
+/** The row as people see it: with its claim while it is pending. */
+export function shown(stored: StoredRow): OutboxRow {
+  const { row, claimedAtMs, claimedUntilMs } = stored;
+  if (!isPending(stored) || claimedAtMs === undefined || claimedUntilMs === undefined) return row;
+  return { ...row, claimedAt: new Date(claimedAtMs), claimedUntil: new Date(claimedUntilMs) };
 }
 
 export function isLive({ claimedUntilMs = 0 }: StoredRow, nowMs: number): boolean {

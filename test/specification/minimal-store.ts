@@ -27,7 +27,7 @@ import {
   orderOf,
   requeueFilter,
 } from '@postcommit/core/internal';
-import { inOrder, isLive, isPending, matches, nextClaim, type StoredRow } from './minimal-rows.js';
+import { inOrder, isLive, isPending, matches, nextClaim, type StoredRow, shown } from './minimal-rows.js';
 
 /** What several stores share: the rows, and the clock that decides. */
 export class MinimalTable {
@@ -63,6 +63,7 @@ export class MinimalStore extends OutboxStore {
       return this.#save({
         ...stored,
         row: { ...stored.row, retakes, claimToken },
+        claimedAtMs: nowMs,
         claimedUntilMs: nowMs + this.claimTimeoutMs,
       }).row;
     });
@@ -110,7 +111,7 @@ export class MinimalStore extends OutboxStore {
     return this.#matching(filter)
       .sort(inOrder(orderOf(filter, options)))
       .slice(0, limit)
-      .map(({ row }) => row);
+      .map(shown);
   }
 
   async requeue(id: string, options: RequeueOptions = {}): Promise<void> {

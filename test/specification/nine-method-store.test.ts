@@ -103,6 +103,7 @@ describeOutboxStore('the same store with what it lacked', {
       name: 'a row whose transaction commits late is not claimed while a later row of its key is in flight',
       reason,
     },
+    { name: 'a row of another key in the midst of them is found however late it commits', reason },
   ],
 });
 

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 /** Of the publisher. */
 const PUBLISH_MS = 100;
 /** A row is published again within this time after its worker was killed. */
-const BACK_MS = { short: 15_000, long: 45_000 };
+const BACK_MS = { short: 30_000, long: 45_000 };
 /** Longer than a takeover takes. */
 const FROZEN_MS = { short: 10_000, long: 60_000 };
 
@@ -87,7 +87,7 @@ const wholeFleet: Scenario = {
   group,
   name: 'SIGKILL of all workers, then a new one starts',
   run: async (arena) => {
-    const fleet = await busy(arena, 2, 80);
+    const fleet = await busy(arena, 2, 50);
     await arena.fault('SIGKILL', undefined, async () => {
       await Promise.all(fleet.map((worker) => worker.kill()));
     });

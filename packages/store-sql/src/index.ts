@@ -17,11 +17,9 @@ export { sqlCapabilities, wakeupLifecycle } from './capabilities/sql-capabilitie
 export { SqlDiagnostics } from './capabilities/sql-diagnostics.js';
 export { SqlJobLock } from './capabilities/sql-job-lock.js';
 export { SqlOutboxSchema } from './capabilities/sql-outbox-schema.js';
-export { SqlProcessedMessages } from './capabilities/sql-processed-messages.js';
 
 // Listening on PostgreSQL
 export type { ListenClientLike } from './postgres/listen/listen-client-like.js';
-export { PostgresWakeup } from './postgres/listen/postgres-wakeup.js';
 export { ClaimSessions } from './claim/claim-sessions.js';
 
 // Running statements
@@ -31,7 +29,6 @@ export type {
   SqlExecutor,
   SqlRecord,
   SqlStatement,
-  SqlSteps,
   SqlWork,
   StatementBound,
 } from './sql-statement.js';

@@ -1,6 +1,7 @@
 import type { Clock } from '@postcommit/core';
-import { ClaimSessions, PostgresWakeup, type SqlExecutor } from '@postcommit/store-sql';
+import { ClaimSessions, type SqlExecutor } from '@postcommit/store-sql';
 import pg from 'pg';
+import { PostgresWakeup } from '../src/postgres/listen/postgres-wakeup.js';
 import type { PostgresFixture } from './postgres-fixture.js';
 import { WakeupRecord } from './wakeup-record.js';
 

@@ -1,7 +1,7 @@
 import type { OutboxRow, OutboxStore } from '@postcommit/core';
-import { SqlProcessedMessages } from '@postcommit/store-sql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PgOutboxStore } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlProcessedMessages } from '../src/capabilities/sql-processed-messages.js';
 import { claimingListener } from './claiming-listener.js';
 import { ensureSchema, type PostgresFixture, usePostgres } from './postgres-fixture.js';
 

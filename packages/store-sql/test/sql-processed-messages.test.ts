@@ -1,5 +1,5 @@
-import { SqlProcessedMessages } from '@postcommit/store-sql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SqlProcessedMessages } from '../src/capabilities/sql-processed-messages.js';
 import { type SqlSession, untilBlocked } from './sql-session.js';
 import { describeOnDatabases } from './test-databases.js';
 

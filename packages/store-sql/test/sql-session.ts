@@ -5,11 +5,11 @@ import {
   type SqlDialect,
   type SqlRecord,
   type SqlStatement,
-  type SqlSteps,
   type SqlWork,
   TableName,
 } from '@postcommit/store-sql';
 import type { KeyedClaim, UnkeyedClaim } from '../src/dialect.js';
+import type { SqlSteps } from '../src/sql-statement.js';
 
 /** As PostgreSQL quotes it; a fixture has its own. */
 export const TABLE = new TableName();

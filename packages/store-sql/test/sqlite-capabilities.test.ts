@@ -1,12 +1,7 @@
 import type { HeldLock } from '@postcommit/core/internal';
-import {
-  SqlDiagnostics,
-  SqlJobLock,
-  SqlOutboxSchema,
-  SqlProcessedMessages,
-  sqlite,
-} from '@postcommit/store-sql';
+import { SqlDiagnostics, SqlJobLock, SqlOutboxSchema, sqlite } from '@postcommit/store-sql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SqlProcessedMessages } from '../src/capabilities/sql-processed-messages.js';
 import { SqliteDatabase } from './sqlite-database.js';
 
 const TTL_MS = 60_000;

@@ -138,7 +138,7 @@ describe('an application that has just started', () => {
     await app.stop();
     return collected;
   }
-  const reasons = ['crashed', 'exhausted', 'no-listener', 'permanent', 'undecodable'];
+  const reasons = ['crashed', 'exhausted', 'expired', 'no-listener', 'permanent', 'undecodable'];
 
   test('has every counter at zero, by topic and reason for topics with a schema', async () => {
     const lines = (await started(scrape)).split('\n').filter((line) => /^outbox_\w+_total/.test(line));

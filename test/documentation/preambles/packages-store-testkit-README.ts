@@ -1,4 +1,5 @@
-import type { OutboxStoreOptions } from '@postcommit/core';
+import type { OutboxPauses, OutboxStoreOptions } from '@postcommit/core';
+import type { OutboxWorkers } from '@postcommit/core/internal';
 import { MemoryOutboxStore, type MemoryTransaction } from '@postcommit/store-memory';
 import type { TestTransaction } from '@postcommit/store-testkit';
 
@@ -17,3 +18,6 @@ export class MyOutboxStore extends MemoryOutboxStore {
     super(options);
   }
 }
+
+export declare const MyOutboxWorkers: new (table: Table) => OutboxWorkers;
+export declare const MyOutboxPauses: new (table: Table) => OutboxPauses;

@@ -1,4 +1,5 @@
-import { mysql, type SqlDialect, type SqlStatement, type SqlSteps } from '@postcommit/store-sql';
+import { mysql, type SqlDialect, type SqlStatement } from '@postcommit/store-sql';
+import type { SqlSteps } from '../../src/sql-statement.js';
 import { NOTHING, replaced, rewritten, type StatementMutant } from './statement-mutants.js';
 
 const KEY_WIDE = 'and claimed_until > utc_timestamp(6)';

@@ -1,4 +1,5 @@
-import { postgres, type SqlDialect, type SqlStatement, type SqlSteps } from '@postcommit/store-sql';
+import { postgres, type SqlDialect, type SqlStatement } from '@postcommit/store-sql';
+import type { SqlSteps } from '../../src/sql-statement.js';
 import { statementsOf } from '../sql-session.js';
 import { NOTHING, replaced, rewritten, type StatementMutant } from './statement-mutants.js';
 
