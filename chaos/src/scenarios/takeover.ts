@@ -73,6 +73,7 @@ const killed: Scenario = {
 const halfOfAFleet: Scenario = {
   group,
   name: 'SIGKILL of half a fleet',
+  longOnly: true,
   run: async (arena) => {
     const fleet = await busy(arena, 6, 200);
     await arena.fault('SIGKILL', undefined, async () => {
@@ -86,6 +87,7 @@ const halfOfAFleet: Scenario = {
 const wholeFleet: Scenario = {
   group,
   name: 'SIGKILL of all workers, then a new one starts',
+  longOnly: true,
   run: async (arena) => {
     const fleet = await busy(arena, 2, 50);
     await arena.fault('SIGKILL', undefined, async () => {
