@@ -60,6 +60,31 @@ describe.each(['without a key', 'with a key'])('rows %s, while a topic is left o
     expect(queue.windowsRead().length).toBe(2);
   });
 
+  it('the place is kept while claims that leave nothing out take turns, as with a rate limit', async () => {
+    queue.add(MILLION, 'away', 1_000);
+    queue.add(5 * LIMIT, 'here', 2_000);
+    for (let turn = 0; turn < 2; turn++) await claim('away');
+    for (let turn = 0; turn < 3; turn++) {
+      await claim();
+      await clock.advance(100);
+      queue.windowsRead();
+      expect(await claim('away')).toHaveLength(LIMIT);
+      expect(queue.windowsRead()).toHaveLength(1);
+    }
+  });
+
+  it('the place is forgotten when the topic was not left out for a second', async () => {
+    queue.add(MILLION, 'away', 1_000);
+    queue.add(5 * LIMIT, 'here', 2_000);
+    for (let turn = 0; turn < 2; turn++) await claim('away');
+    await claim();
+    await clock.advance(FRONT_SEARCH_INTERVAL_MS);
+    await claim();
+    queue.windowsRead();
+    await claim('away');
+    expect(queue.windowsRead().length).toBeGreaterThan(10);
+  });
+
   it('a claim reads windows that grow, for at most a tenth of its time', async () => {
     queue.add(MILLION, 'away', 1_000);
     looksTakeMs = TIMEOUT_MS / 100;

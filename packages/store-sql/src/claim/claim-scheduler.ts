@@ -30,6 +30,18 @@ const SEARCH_TIME = 0.1;
 
 type ClaimCalls = Pick<ClaimRunner, 'claimUnkeyed' | 'claimUnkeyedExcept' | 'claimKeyed' | 'pendingKeys'>;
 
+/** Searches that were used within this time continue where they ended. Later, too much may have changed before that place. */
+const REMEMBERED_MS = FRONT_SEARCH_INTERVAL_MS;
+
+/** The searches while the same topics are left out. */
+interface Searches {
+  readonly topics: readonly string[];
+  /** Set only if topics are left out. */
+  readonly except: ExceptSearch | undefined;
+  readonly keyed: KeyedSearch;
+  usedAtMs: number;
+}
+
 /** What the store asks for. */
 export interface ClaimRequest extends Pick<Claim, 'token' | 'limit' | 'timeoutMs'> {
   readonly exceptTopics?: readonly string[] | undefined;
@@ -43,9 +55,9 @@ export class ClaimScheduler {
   readonly #runner: ClaimCalls;
   readonly #clock: Clock;
   readonly #unkeyed: UnkeyedSearch;
-  readonly #keyed: KeyedSearch;
-  /** Set only while topics are left out. */
-  #except: ExceptSearch | undefined;
+  /** Claims that leave topics out may take turns with others, so each has a place of its own. */
+  #remembered: Searches[] = [];
+  #searches: Searches;
   #keyedDemand: KeyedDemand = 'none';
   /** Turns until rows with a key come first again. */
   #turnsLeft = 0;
@@ -54,14 +66,14 @@ export class ClaimScheduler {
     this.#runner = runner;
     this.#clock = clock;
     this.#unkeyed = new UnkeyedSearch(runner, clock);
-    this.#keyed = new KeyedSearch(runner, clock);
+    this.#searches = this.#newSearches([]);
   }
 
   /** An unfinished search is not an empty outbox: it continues, so that a claim returns nothing only if nothing is due. */
   async claim(request: ClaimRequest): Promise<SqlRecord[]> {
     const { exceptTopics = [], ...rest } = request;
     const topics = [...new Set(exceptTopics)].sort();
-    if (!areEqual(topics, this.#except?.topics ?? [])) this.#leaveOut(topics);
+    this.#leaveOut(topics);
     const claim: Claim = { ...rest, mayRetake: true, ...(topics.length > 0 && { exceptTopics: topics }) };
     const endMs = this.#clock.monotonicMs() + SEARCH_TIME * claim.timeoutMs;
     let rows = await this.#takeTurn(claim);
@@ -74,18 +86,31 @@ export class ClaimScheduler {
 
   /** Whether the searches of the last turn, which found nothing, ended before they had seen all due rows. */
   get #isUnfinished(): boolean {
-    if (this.#except?.isUnfinished) return true;
-    return this.#keyedDemand !== 'none' && this.#keyed.isUnfinished;
+    if (this.#searches.except?.isUnfinished) return true;
+    return this.#keyedDemand !== 'none' && this.#searches.keyed.isUnfinished;
   }
 
   #takeTurn(claim: Claim): Promise<SqlRecord[]> {
     return this.#nextTurn() === 'keyed' ? this.#claimKeyedFirst(claim) : this.#claimUnkeyedFirst(claim);
   }
 
-  /** Rows that were left out may be claimable now, so searches start again from the front. */
+  /** Rows that were left out may be claimable now: a search with other topics has a place of its own. */
   #leaveOut(topics: readonly string[]): void {
-    this.#except = topics.length === 0 ? undefined : new ExceptSearch(topics, this.#runner, this.#clock);
-    this.#keyed.forget();
+    const nowMs = this.#clock.monotonicMs();
+    if (!areEqual(topics, this.#searches.topics)) {
+      const others = [...this.#remembered, this.#searches].filter(
+        ({ usedAtMs }) => nowMs - usedAtMs < REMEMBERED_MS,
+      );
+      this.#searches = others.find((one) => areEqual(topics, one.topics)) ?? this.#newSearches(topics);
+      this.#remembered = others.filter((one) => one !== this.#searches);
+    }
+    this.#searches.usedAtMs = nowMs;
+  }
+
+  #newSearches(topics: readonly string[]): Searches {
+    const keyed = new KeyedSearch(this.#runner, this.#clock);
+    const except = topics.length === 0 ? undefined : new ExceptSearch(topics, this.#runner, this.#clock);
+    return { topics, except, keyed, usedAtMs: this.#clock.monotonicMs() };
   }
 
   /** Rows with a key come first every other time; less often while they share the batches and few keys are free. */
@@ -95,7 +120,7 @@ export class ClaimScheduler {
       this.#turnsLeft -= 1;
       return 'unkeyed';
     }
-    this.#turnsLeft = this.#keyed.turnsBetween;
+    this.#turnsLeft = this.#searches.keyed.turnsBetween;
     return 'keyed';
   }
 
@@ -112,7 +137,7 @@ export class ClaimScheduler {
   }
 
   async #claimUnkeyed(claim: Claim): Promise<SqlRecord[]> {
-    const { rows, keyedDue } = await (this.#except ?? this.#unkeyed).claim(claim);
+    const { rows, keyedDue } = await (this.#searches.except ?? this.#unkeyed).claim(claim);
     const isFull = rows.length === claim.limit;
     if (keyedDue) this.#keyedDemand = isFull ? 'shared' : 'alone';
     else this.#keyedDemand = 'none';
@@ -120,7 +145,9 @@ export class ClaimScheduler {
   }
 
   #claimKeyed(claim: Claim): Promise<SqlRecord[]> {
-    return this.#keyedDemand === 'shared' ? this.#keyed.claimShare(claim) : this.#keyed.claimBatch(claim);
+    return this.#keyedDemand === 'shared'
+      ? this.#searches.keyed.claimShare(claim)
+      : this.#searches.keyed.claimBatch(claim);
   }
 }
 

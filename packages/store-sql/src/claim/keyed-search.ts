@@ -30,19 +30,17 @@ type SearchRequest = Omit<KeyedRequest, 'after' | 'parked'>;
  */
 export class KeyedSearch {
   readonly #runner: KeyedCalls;
-  readonly #clock: Clock;
-  #skipping: SkippingSearch;
-  #parked = new ParkedKeys();
-  #sweep: KeySweep;
+  readonly #skipping: SkippingSearch;
+  readonly #parked = new ParkedKeys();
+  readonly #sweep: KeySweep;
   #turnsBetween = TURNS;
   /** After a batch that parked keys may have filled alone. */
   #isWindowsTurn = false;
 
   constructor(runner: KeyedCalls, clock: Clock) {
     this.#runner = runner;
-    this.#clock = clock;
     this.#skipping = new SkippingSearch(clock);
-    this.#sweep = this.#newSweep();
+    this.#sweep = new KeySweep(clock, (after, limit) => runner.pendingKeys(after, limit));
   }
 
   /** Turns that belong to rows without a key before those with one come first again. */
@@ -53,13 +51,6 @@ export class KeyedSearch {
   /** Whether the last claim passed all rows it examined, and left some for the next one. */
   get isUnfinished(): boolean {
     return this.#skipping.isUnfinished;
-  }
-
-  /** Searches from the front next. */
-  forget(): void {
-    this.#parked = new ParkedKeys();
-    this.#skipping = new SkippingSearch(this.#clock);
-    this.#sweep = this.#newSweep();
   }
 
   /** Claims a whole batch. */
@@ -110,10 +101,6 @@ export class KeyedSearch {
       parked = [];
       return this.#look({ ...request, ...rest, parked: looked, after });
     });
-  }
-
-  #newSweep(): KeySweep {
-    return new KeySweep(this.#clock, (after, limit) => this.#runner.pendingKeys(after, limit));
   }
 
   async #look(request: KeyedRequest): Promise<Look | undefined> {
