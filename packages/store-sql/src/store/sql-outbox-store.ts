@@ -29,6 +29,7 @@ import {
 } from '@postcommit/core/internal';
 import { ClaimRunner, type TableWork } from '../claim/claim-runner.js';
 import { ClaimScheduler } from '../claim/claim-scheduler.js';
+import { LostClaims } from '../claim/lost-claims.js';
 import type { EndState, SqlDialect, UnpublishedOutcome } from '../dialect.js';
 import { postgres } from '../postgres/dialect.js';
 import { inPublishOrder, toDeadCount, toOutboxRow } from '../row-mapping.js';
@@ -53,6 +54,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   readonly #database: StoreDatabase<Tx>;
   readonly #runner: ClaimRunner;
   readonly #claims: ClaimScheduler;
+  readonly #lostClaims: LostClaims;
   readonly #hints: EnqueueHints | undefined;
   readonly #newToken = createUuidv7();
 
@@ -73,6 +75,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       report,
     });
     this.#claims = new ClaimScheduler(this.#runner, clock);
+    const release = (token: string): Promise<unknown> =>
+      this.#runner.runBounded('release', (dialect, table) => dialect.releaseToken(table, token));
+    this.#lostClaims = new LostClaims(release, this.claimTimeoutMs, clock);
     const wakesWorkers = options.wakeup ?? true;
     if (wakesWorkers && dialect.hints) {
       const bounded: SqlExecutor<never> = (work) => this.#runner.runBounded('wake-up', () => work);
@@ -83,15 +88,14 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
     const { exceptTopics, token = this.#newToken() } = options;
+    if (!this.#lostClaims.isEmpty) await this.#lostClaims.release();
     try {
       const timeoutMs = this.claimTimeoutMs;
       const claimed = await this.#claims.claim({ token, limit, timeoutMs, exceptTopics });
       return inPublishOrder(claimed).map((record) => toOutboxRow(record, token));
     } catch (error) {
-      // The claim may have been committed although its response was lost. Nothing was published from it, so release it.
-      await this.#runner
-        .runBounded('release', (dialect, table) => dialect.releaseToken(table, token))
-        .catch(() => []);
+      this.#lostClaims.add(token);
+      await this.#lostClaims.release();
       throw error;
     }
   }
