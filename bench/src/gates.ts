@@ -67,13 +67,14 @@ async function dispatchGates(place: Place): Promise<Gate[]> {
   await createOutbox(place);
   // Opens the connections.
   await dispatchOn(place);
+  // Each of these dispatchers is new, so it also asks which topics are paused; after that, at most once a second.
   return [
-    { name: 'dispatchPending on an empty table', wanted: 1, found: await dispatchOn(place) },
-    { name: `dispatchPending of ${BATCH_SIZE} rows`, wanted: 2, found: await dispatchOn(place, {}) },
-    // A look, then BEGIN, lock, claim and COMMIT, then the settle.
+    { name: 'dispatchPending on an empty table', wanted: 2, found: await dispatchOn(place) },
+    { name: `dispatchPending of ${BATCH_SIZE} rows`, wanted: 3, found: await dispatchOn(place, {}) },
+    // The question, a look, then BEGIN, lock, claim and COMMIT, then the settle.
     {
       name: `dispatchPending of ${BATCH_SIZE} rows of one key`,
-      wanted: 6,
+      wanted: 7,
       found: await dispatchOn(place, { key: 'k' }),
     },
   ];

@@ -1,6 +1,7 @@
-import type { SqlRecord, SqlStatement, SqlSteps } from '@postcommit/store-sql';
+import type { SqlRecord, SqlStatement } from '@postcommit/store-sql';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { describe, expect, it, vi } from 'vitest';
+import type { SqlSteps } from '../../store-sql/src/sql-statement.js';
 import { usePostgres } from '../../store-sql/test/postgres-fixture.js';
 import { prismaExecutor } from '../src/prisma-executor.js';
 import { PrismaClient } from './gen/client.js';

