@@ -31,7 +31,7 @@ import { CronerScheduler, OutboxDispatchJob, OutboxSchedulerModule } from '@post
 import { MemoryOutboxStore, OutboxMemoryModule } from '@postcommit/store-memory';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
-import { SqlDiagnostics, SqlJobLock, SqlOutboxSchema, SqlOutboxStore } from '@postcommit/store-sql';
+import { SqlJobLock, SqlOutboxSchema, SqlOutboxStore } from '@postcommit/store-sql';
 import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
 import { OutboxTelemetryModule } from '@postcommit/telemetry';
 import { Command } from 'commander';
@@ -39,6 +39,7 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../packages/cli/src/load-config.js';
+import { SqlDiagnostics } from '../../packages/store-sql/src/capabilities/sql-diagnostics.js';
 import { SqlOutboxPauses } from '../../packages/store-sql/src/capabilities/sql-outbox-pauses.js';
 import { SqlOutboxWorkers } from '../../packages/store-sql/src/capabilities/sql-outbox-workers.js';
 import { SqlProcessedMessages } from '../../packages/store-sql/src/capabilities/sql-processed-messages.js';

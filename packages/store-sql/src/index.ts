@@ -14,7 +14,6 @@ export { sqlite } from './sqlite/dialect.js';
 // Capabilities
 export type { SqlDatabase } from './capabilities/sql-capabilities.js';
 export { sqlCapabilities, wakeupLifecycle } from './capabilities/sql-capabilities.js';
-export { SqlDiagnostics } from './capabilities/sql-diagnostics.js';
 export { SqlJobLock } from './capabilities/sql-job-lock.js';
 export { SqlOutboxSchema } from './capabilities/sql-outbox-schema.js';
 
@@ -29,6 +28,7 @@ export type {
   SqlExecutor,
   SqlRecord,
   SqlStatement,
+  SqlSteps,
   SqlWork,
   StatementBound,
 } from './sql-statement.js';

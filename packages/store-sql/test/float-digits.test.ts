@@ -1,7 +1,8 @@
-import { SqlDiagnostics, SqlJobLock } from '@postcommit/store-sql';
+import { SqlJobLock } from '@postcommit/store-sql';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlDiagnostics } from '../src/capabilities/sql-diagnostics.js';
 import { claimingListener } from './claiming-listener.js';
 import { usePostgres } from './postgres-fixture.js';
 

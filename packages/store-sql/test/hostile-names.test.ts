@@ -1,7 +1,8 @@
-import { SqlDiagnostics, SqlOutboxSchema } from '@postcommit/store-sql';
+import { SqlOutboxSchema } from '@postcommit/store-sql';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlDiagnostics } from '../src/capabilities/sql-diagnostics.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres(async () => {});

@@ -1,8 +1,8 @@
 import { VirtualClock } from '@postcommit/store-memory';
-import { SqlDiagnostics } from '@postcommit/store-sql';
 import pg from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { PgOutboxStore, pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlDiagnostics } from '../src/capabilities/sql-diagnostics.js';
 import { type CountingPool, countingPool } from './counting-pool.js';
 import { usePostgres } from './postgres-fixture.js';
 

@@ -1,6 +1,6 @@
 import { describeOnMysql } from '@internal/test-database/mysql-test-database';
-import { SqlDiagnostics } from '@postcommit/store-sql';
 import { expect, it } from 'vitest';
+import { SqlDiagnostics } from '../src/capabilities/sql-diagnostics.js';
 import { useMysql } from './mysql-fixture.js';
 
 describeOnMysql('SqlDiagnostics on MariaDB or MySQL', () => {

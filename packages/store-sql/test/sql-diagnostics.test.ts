@@ -1,6 +1,6 @@
-import { SqlDiagnostics } from '@postcommit/store-sql';
 import { expect, it } from 'vitest';
 import { pgExecutor } from '../../store-pg/src/pg-outbox-store.js';
+import { SqlDiagnostics } from '../src/capabilities/sql-diagnostics.js';
 import { usePostgres } from './postgres-fixture.js';
 
 const fixture = usePostgres();

@@ -1,6 +1,7 @@
 import type { HeldLock } from '@postcommit/core/internal';
-import { SqlDiagnostics, SqlJobLock, SqlOutboxSchema, sqlite } from '@postcommit/store-sql';
+import { SqlJobLock, SqlOutboxSchema, sqlite } from '@postcommit/store-sql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SqlDiagnostics } from '../src/capabilities/sql-diagnostics.js';
 import { SqlProcessedMessages } from '../src/capabilities/sql-processed-messages.js';
 import { SqliteDatabase } from './sqlite-database.js';
 
