@@ -132,6 +132,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async count(filter: RowFilter = {}): Promise<OutboxCounts> {
+    assertFilter(filter);
     const counts = { pending: 0, dispatched: 0, dead: 0, total: 0 };
     for (const row of this.#matching(filter)) {
       counts[stateOf(toOutboxRow(row))] += 1;

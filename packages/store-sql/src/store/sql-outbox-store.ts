@@ -1,5 +1,6 @@
 import {
   type CancelResult,
+  type Clock,
   type NewRow,
   type OutboxBacklog,
   type OutboxCounts,
@@ -54,7 +55,9 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   readonly #database: StoreDatabase<Tx>;
   readonly #runner: ClaimRunner;
   readonly #claims: ClaimScheduler;
-  readonly #lostClaims: LostClaims;
+  readonly #clock: Clock;
+  /** Created when the first one is lost. */
+  #lostClaims: LostClaims | undefined;
   readonly #hints: EnqueueHints | undefined;
   readonly #newToken = createUuidv7();
 
@@ -75,9 +78,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
       report,
     });
     this.#claims = new ClaimScheduler(this.#runner, clock);
-    const release = (token: string): Promise<unknown> =>
-      this.#runner.runBounded('release', (dialect, table) => dialect.releaseToken(table, token));
-    this.#lostClaims = new LostClaims(release, this.claimTimeoutMs, clock);
+    this.#clock = clock;
     const wakesWorkers = options.wakeup ?? true;
     if (wakesWorkers && dialect.hints) {
       const bounded: SqlExecutor<never> = (work) => this.#runner.runBounded('wake-up', () => work);
@@ -88,16 +89,25 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
     const { exceptTopics, token = this.#newToken() } = options;
-    if (!this.#lostClaims.isEmpty) await this.#lostClaims.release();
+    await this.#lostClaims?.release();
     try {
       const timeoutMs = this.claimTimeoutMs;
       const claimed = await this.#claims.claim({ token, limit, timeoutMs, exceptTopics });
       return inPublishOrder(claimed).map((record) => toOutboxRow(record, token));
     } catch (error) {
+      this.#lostClaims ??= new LostClaims(
+        (lost) => this.#releaseToken(lost),
+        this.claimTimeoutMs,
+        this.#clock,
+      );
       this.#lostClaims.add(token);
       await this.#lostClaims.release();
       throw error;
     }
+  }
+
+  #releaseToken(token: string): Promise<unknown> {
+    return this.#runner.runBounded('release', (dialect, table) => dialect.releaseToken(table, token));
   }
 
   async settle(token: string | undefined, outcomes: readonly Outcome[]): Promise<string[]> {

@@ -87,6 +87,7 @@ export const validation: BehaviourGroup = {
       const unknown = /unknown option 'topics'/;
       await expectError(store.requeueWhere(topics, 10), 'INVALID_ARGUMENT', unknown);
       await expectError(store.peek(topics, 10), 'INVALID_ARGUMENT', unknown);
+      await expectError(store.count(topics), 'INVALID_ARGUMENT', unknown);
       const order = { oder: 'oldest' } as PeekOptions;
       await expectError(store.peek({}, 10, order), 'INVALID_ARGUMENT', /unknown option 'oder'/);
       const now = new Date('9999-01-01T00:00:00Z');
