@@ -89,7 +89,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
     const { exceptTopics, token = this.#newToken() } = options;
-    await this.#lostClaims?.release();
+    if (this.#lostClaims) await this.#lostClaims.release();
     try {
       const timeoutMs = this.claimTimeoutMs;
       const claimed = await this.#claims.claim({ token, limit, timeoutMs, exceptTopics });
