@@ -37,10 +37,20 @@ export { errorFromResponse } from './publish/error-from-response.js';
 export type { BackoffOptions, RetryOptions } from './message/retry-options.js';
 
 // Publishers
-export type { PublishBatchContext, PublishFunction, PublishResult } from './publish/outbox-publisher.js';
+export type {
+  PublishBatchContext,
+  PublisherCheckContext,
+  PublisherHealth,
+  PublisherProblem,
+  PublishFunction,
+  PublishResult,
+} from './publish/outbox-publisher.js';
 export { OutboxPublisher } from './publish/outbox-publisher.js';
 export type { OutboxRoute } from './publish/publisher-routes.js';
 export { OutboxRoutes, routePublisher } from './publish/publisher-routes.js';
+export type { EncodedMessage, MessageFormat } from './publish/message-format.js';
+export type { WaveOptions } from './publish/publish-in-waves.js';
+export { publishInWaves } from './publish/publish-in-waves.js';
 
 // Dispatching
 export type { OutboxConfig } from './dispatch/outbox-config.js';

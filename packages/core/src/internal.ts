@@ -49,6 +49,16 @@ export { HEARTBEAT_MS } from './worker/worker-watch.js';
 export type { DispatcherOptions } from './dispatch/dispatch-engine.js';
 export type { PublishLayer, PublishStep } from './observe/interceptors.js';
 
+// Writing a publisher
+export { absenceOf } from './publish/absence.js';
+export {
+  cloudEventAttributes,
+  encodeRow,
+  MESSAGE_HEADERS,
+  structuredCloudEvent,
+} from './publish/message-format.js';
+export { SharedConnection } from './publish/shared-connection.js';
+
 // Events and counters
 export type { DispatchEventName } from './observe/dispatch-events.js';
 export type { OutboxCounter } from './observe/outbox-counters.js';

@@ -21,6 +21,7 @@ import { logEvents } from './observe/log-events.js';
 import type { OutboxLogger } from './observe/outbox-logger.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './publish/outbox-publisher.js';
 import { OutboxRoutes, RoutedPublisher } from './publish/publisher-routes.js';
+import { PublisherRuns } from './publish/publisher-runs.js';
 import { systemClock } from './runtime/timing.js';
 import { OutboxDriver } from './store/outbox-driver.js';
 import { OutboxSchema } from './store/outbox-schema.js';
@@ -30,6 +31,7 @@ import { OutboxWorkers } from './store/outbox-workers.js';
 import { schemaCheck } from './store/schema-check.js';
 import { OutboxWorker } from './worker/outbox-worker.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker/worker-config.js';
+import { takeoverMs } from './worker/worker-watch.js';
 
 /** Hooks for alerts. Each is called after the outcome is in the table. A hook that fails never delays a row. */
 export interface OutboxHooks {
@@ -83,6 +85,7 @@ const ENGINE = [
   OutboxInterceptors,
   EnqueuePipeline,
   DispatchEvents,
+  PublisherRuns,
 ] as const;
 
 const SCHEMA_CHECK: Contribution<Lifecycle> = contributeFactory(
@@ -106,6 +109,17 @@ const STORE_PROBLEMS: Contribution<Lifecycle> = contributeFactory(
       stop: () => unsubscribe(),
     };
   },
+);
+
+/** Connects before the worker starts, so that a wrong option fails the start and not every row. */
+const PUBLISHERS: Contribution<Lifecycle> = contributeFactory(
+  Lifecycles,
+  [optional(OutboxPublisher), OutboxRoutes, PublisherRuns],
+  (bound, routes, runs) => ({
+    name: 'OutboxPublisher',
+    start: () => runs.start(withRoutes(bound, routes)),
+    stop: (options) => runs.stop(options),
+  }),
 );
 
 /** Runs the worker, unless an `OutboxDriver` is bound. */
@@ -168,31 +182,46 @@ function outboxModule(options: OutboxModuleOptions): Module {
       provideFactory(
         OutboxDispatcher,
         ENGINE,
-        (store, bound, routes, interceptors, pipeline, events) =>
+        (store, bound, routes, interceptors, pipeline, events, publisherRuns) =>
           new OutboxDispatcher(store, withRoutes(bound, routes), {
             ...config,
             interceptors,
             pipeline,
             events,
+            publisherRuns,
           }),
       ),
       provideFactory(
         OutboxWorker,
         [...ENGINE, optional(OutboxWakeup), optional(OutboxWorkers)],
-        (store, bound, routes, interceptors, pipeline, events, wakeup, workers) =>
+        (store, bound, routes, interceptors, pipeline, events, publisherRuns, wakeup, workers) =>
           new OutboxWorker(store, withRoutes(bound, routes), {
             ...working,
             interceptors,
             pipeline,
             events,
+            publisherRuns,
             wakeup,
             workers,
           }),
       ),
+      provideFactory(
+        PublisherRuns,
+        [OutboxStore, DispatchEvents],
+        (store, events) =>
+          new PublisherRuns(events, { redeliveryAfterMs: redeliveryAfterMs(working, store) }),
+      ),
       ...publisherProvider(publisher),
     ],
-    contributes: [STORE_PROBLEMS, SCHEMA_CHECK, ...(worker ? [WORKER_LIFECYCLE] : [])],
+    contributes: [STORE_PROBLEMS, SCHEMA_CHECK, ...(worker ? [PUBLISHERS, WORKER_LIFECYCLE] : [])],
   };
+}
+
+/** Without a takeover, the claims of a process that died have to expire. */
+function redeliveryAfterMs(options: OutboxModuleOptions, { claimTimeoutMs }: OutboxStore): number {
+  const { takeoverAfterMs } = resolveWorkerConfig(options);
+  const { publishTimeoutMs } = resolveConfig(options);
+  return takeoverAfterMs === false ? claimTimeoutMs : takeoverMs(takeoverAfterMs, publishTimeoutMs);
 }
 
 function eventsWith(options: OutboxModuleOptions): DispatchEvents {

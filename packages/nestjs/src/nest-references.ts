@@ -1,9 +1,8 @@
 import {
+  OutboxError,
   OutboxPublisher,
   type OutboxRow,
-  type PublishBatchContext,
   type PublishContext,
-  type PublishResult,
   type Token,
 } from '@postcommit/core';
 import type { PrismaClientLike, PrismaTransactionOptions } from '@postcommit/store-prisma';
@@ -39,34 +38,43 @@ export class ReferredPrismaClient implements PrismaClientLike {
   }
 }
 
-/** A publisher that is a provider. */
+/** What a publisher may have besides `publish`. The engine decides by whether the method exists. */
+const OPTIONAL_METHODS = ['publishBatch', 'destinationOf', 'start', 'stop', 'check', 'health'] as const;
+
+/** A publisher that is a provider: Nest creates it after the outbox is composed. */
 export function referredPublisher(
   publisherClass: Token<OutboxPublisher>,
   publisher: NestReference<OutboxPublisher>,
 ): OutboxPublisher {
-  // The engine decides by whether the method exists.
-  const takesBatches = typeof publisherClass.prototype.publishBatch === 'function';
-  return takesBatches ? new ReferredBatchPublisher(publisher) : new ReferredPublisher(publisher);
+  const referred = new ReferredPublisher(publisher);
+  for (const name of OPTIONAL_METHODS) {
+    if (typeof publisherClass.prototype[name] !== 'function') continue;
+    const call = (...args: unknown[]): unknown =>
+      Reflect.apply(publisher.get()[name] ?? missing(name), publisher.get(), args);
+    Object.defineProperty(referred, name, { value: call });
+  }
+  return referred;
 }
 
 class ReferredPublisher extends OutboxPublisher {
-  protected readonly publisher: NestReference<OutboxPublisher>;
+  readonly #publisher: NestReference<OutboxPublisher>;
 
   constructor(publisher: NestReference<OutboxPublisher>) {
     super();
-    this.publisher = publisher;
+    this.#publisher = publisher;
   }
 
   publish(row: OutboxRow, context: PublishContext): Promise<void> {
-    return this.publisher.get().publish(row, context);
+    return this.#publisher.get().publish(row, context);
   }
 }
 
-class ReferredBatchPublisher extends ReferredPublisher {
-  override async publishBatch(
-    rows: readonly OutboxRow[],
-    context: PublishBatchContext,
-  ): Promise<readonly PublishResult[]> {
-    return (await this.publisher.get().publishBatch?.(rows, context)) ?? [];
-  }
+/** The provider of a class may be something else than its instance. */
+function missing(name: string): () => never {
+  return () => {
+    throw new OutboxError(
+      'INVALID_CONFIG',
+      `the provider of the publisher has no method ${name}, but its class has`,
+    );
+  };
 }

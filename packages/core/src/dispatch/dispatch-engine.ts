@@ -3,10 +3,12 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
 import type { Random } from '../message/retry-policy.js';
+import type { StopOptions } from '../modules/lifecycle.js';
 import { DispatchEvents } from '../observe/dispatch-events.js';
 import { intercept, type OutboxInterceptor, publishLayers } from '../observe/interceptors.js';
 import { Availability, PausedTopics } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
+import { PublisherRuns } from '../publish/publisher-runs.js';
 import { StoreCalls } from '../runtime/store-calls.js';
 import { type Clock, systemClock } from '../runtime/timing.js';
 import type { ClaimOptions } from '../store/claim-options.js';
@@ -27,6 +29,8 @@ export interface DispatcherOptions extends Partial<OutboxConfig> {
   readonly interceptors?: Iterable<OutboxInterceptor>;
   /** Where events are emitted. */
   readonly events?: DispatchEvents;
+  /** Shared by a dispatcher and a worker with the same publishers: each is started once. @default its own */
+  readonly publisherRuns?: PublisherRuns;
   /** For tests. */
   readonly clock?: Clock;
   /** For tests: the source of jitter. */
@@ -38,6 +42,7 @@ export const DISPATCHER_NAMES: OptionNames<DispatcherOptions> = {
   pipeline: true,
   interceptors: true,
   events: true,
+  publisherRuns: true,
   clock: true,
   random: true,
 };
@@ -57,24 +62,30 @@ export class DispatchEngine {
   readonly config: OutboxConfig;
   readonly availability: Availability;
   readonly pauses: PausedTopics;
+  readonly publishers: PublisherRuns;
   /** The calls to the store that we wait for. */
   readonly calls: StoreCalls;
   readonly #limits: RateLimits | undefined;
   readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
+  /** Whether nobody else stops the publishers. */
+  readonly #ownsPublishers: boolean;
 
   constructor(
     store: OutboxStore,
     publisher: OutboxPublisher | PublishFunction,
     options: DispatcherOptions = {},
   ) {
-    const { pipeline, interceptors, events, clock = systemClock, random, ...config } = options;
+    const { pipeline, interceptors, events, publisherRuns, clock = systemClock, random, ...config } = options;
     this.config = resolveConfig(config);
     assertPublishFitsClaim(this.config, store.claimTimeoutMs);
     this.calls = new StoreCalls(clock, store.claimTimeoutMs);
     const target = toPublisher(publisher);
     const emitter = events ?? new DispatchEvents();
+    this.#ownsPublishers = publisherRuns === undefined;
+    this.publishers =
+      publisherRuns ?? new PublisherRuns(emitter, { redeliveryAfterMs: store.claimTimeoutMs });
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
     const { rateLimit } = this.config;
     this.#limits = rateLimit && new RateLimits(rateLimit, clock);
@@ -99,6 +110,8 @@ export class DispatchEngine {
   /** Claims up to `limit` rows; undefined when none is due or none can be sent. Without a grant, under a random token. */
   async claim(limit: number, grant?: ClaimGrant): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
+    if (!this.publishers.areReady(this.#context.publisher))
+      await this.publishers.start(this.#context.publisher);
     if (this.availability.waitMs > 0) return undefined;
     if (!this.pauses.isKnown) await this.lookAhead();
     const { store, calls, clock, events } = this.#context;
@@ -159,6 +172,11 @@ export class DispatchEngine {
     if (this.#interceptors.length === 0) return work(limit);
     const layers = this.#interceptors.map((interceptor) => interceptor.dispatch?.bind(interceptor));
     return intercept(layers, work)(limit);
+  }
+
+  /** Stops the publishers that were started here. */
+  async stopPublishers(options: StopOptions): Promise<void> {
+    if (this.#ownsPublishers) await this.publishers.stop(options);
   }
 
   /** Allows publishes to start. */

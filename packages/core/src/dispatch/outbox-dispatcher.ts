@@ -1,5 +1,6 @@
 import type { DispatchSummary } from '../message/dispatch-summary.js';
 import { assertKnownOptions } from '../message/known-options.js';
+import { assertGrace, STOP_NAMES, type StopOptions } from '../modules/lifecycle.js';
 import { nameToken } from '../modules/token.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
 import { assertLimit, type OutboxStore } from '../store/outbox-store.js';
@@ -38,7 +39,7 @@ export class OutboxDispatcher {
    * expires.
    *
    * @throws `INVALID_ARGUMENT` for an invalid limit, `PUBLISHER_STUCK` when every publish slot is held by a publish
-   * that timed out and is still running.
+   * that timed out and is still running; what the publisher throws when it starts with a wrong configuration.
    */
   async dispatchPending(limit: number = this.#engine.config.batchSize): Promise<DispatchSummary> {
     assertLimit(limit);
@@ -47,5 +48,15 @@ export class OutboxDispatcher {
       const batch = await this.#engine.claim(size);
       return batch ? batch.run({ retrySettleForMs: RETRY_SETTLE_FOR_MS }) : NOTHING;
     });
+  }
+
+  /**
+   * Stops a publisher that `dispatchPending` has started, e.g. closes its connection. In a composed application,
+   * `app.stop()` does that. The next `dispatchPending` starts it again.
+   */
+  async stop(options: StopOptions = {}): Promise<void> {
+    assertKnownOptions('stop', options, STOP_NAMES, 'INVALID_ARGUMENT');
+    assertGrace(options.graceMs);
+    await this.#engine.stopPublishers(options);
   }
 }

@@ -2,7 +2,7 @@ import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
 import { isContributionsToken } from './contributions.js';
-import { type Lifecycle, Lifecycles, STOP_NAMES, type StopOptions } from './lifecycle.js';
+import { type Lifecycle, Lifecycles, STOP_NAMES, type StopOptions, startsOnDemand } from './lifecycle.js';
 import { LifecycleRuns } from './lifecycle-runs.js';
 import { type Dependency, isLazy, isOptional, type Module, type Provider, tokenOf } from './module.js';
 import { type Token, type TokenKey, tokenKey, tokenName } from './token.js';
@@ -87,7 +87,10 @@ class ComposedApp implements OutboxApp {
 
   async stop(options: StopOptions = {}): Promise<void> {
     assertKnownOptions('stop', options, STOP_NAMES, 'INVALID_ARGUMENT');
-    return this.#runs.stop(options);
+    await this.#runs.stop(options);
+    // `dispatchPending()` may have started them, even if `start()` was never called.
+    for (const instance of this.#instances.values())
+      if (startsOnDemand(instance)) await instance.stop(options);
   }
 
   #resolve(dependency: Dependency): unknown {

@@ -39,3 +39,17 @@ export class Lifecycles extends Contributions<Lifecycle> {
     nameToken(this, '@postcommit/core/Lifecycles');
   }
 }
+
+const STARTS_ON_DEMAND = Symbol.for('@postcommit/starts-on-demand');
+
+/** What starts when it is first needed, whether or not the application was started. `app.stop()` stops it last. */
+export abstract class StartsOnDemand {
+  readonly [STARTS_ON_DEMAND] = true;
+
+  abstract stop(options: StopOptions): Promise<void>;
+}
+
+/** Also recognises instances from another copy of this package. */
+export function startsOnDemand(instance: unknown): instance is StartsOnDemand {
+  return typeof instance === 'object' && instance !== null && STARTS_ON_DEMAND in instance;
+}

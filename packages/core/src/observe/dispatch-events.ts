@@ -66,6 +66,16 @@ export interface DispatchEventMap {
   };
   /** A row got through to a destination that was away. */
   readonly available: { readonly destination: string; readonly afterMs: number };
+  /**
+   * A publisher's broker was away at the start, or has settings under which less is promised than it seems. `required`:
+   * found only after the start, which would have refused it.
+   */
+  readonly publisherProblem: {
+    readonly publisher: string;
+    readonly level: 'required' | 'warning';
+    readonly problem: string;
+    readonly fix: string;
+  };
   /** The store answers again. */
   readonly recovered: { readonly afterMs: number };
   /**

@@ -70,6 +70,13 @@ export function logEvents(events: DispatchEvents, logger: OutboxLogger, clock: C
       `destination ${quoted(destination)} is back after ${afterMs} ms`,
     ),
   );
+  events.on('publisherProblem', ({ publisher, level, problem, fix }) =>
+    log.write(
+      level === 'required' ? 'error' : 'warn',
+      `publisher ${publisher} ${problem}`,
+      `publisher ${quoted(publisher)}: ${quoted(problem)}; to fix it: ${fix}`,
+    ),
+  );
   events.on('eventLoopBlocked', ({ ms }) =>
     log.write(
       'warn',

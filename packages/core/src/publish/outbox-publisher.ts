@@ -1,6 +1,7 @@
 import { OutboxError } from '../message/errors.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import type { PublishContext } from '../message/publish-context.js';
+import type { StopOptions } from '../modules/lifecycle.js';
 import { nameToken } from '../modules/token.js';
 
 /** The context of `publishBatch`. The attempt of each row is `row.attempts + 1`. */
@@ -11,9 +12,33 @@ export type PublishResult =
   | { readonly status: 'fulfilled' }
   | { readonly status: 'rejected'; readonly reason: unknown };
 
+/** What `check` of a publisher compares the broker's settings with. */
+export interface PublisherCheckContext {
+  /** A row whose process died is published again after about this time. A broker's dedupe window must be longer. */
+  readonly redeliveryAfterMs: number;
+}
+
+/** Something about the broker's settings, and how to fix it. */
+export interface PublisherProblem {
+  /** `required`: rows can't be sent, or get lost; start refuses. `warning`: less is promised than it seems. */
+  readonly level: 'required' | 'warning';
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** What a publisher knows about its connection, without asking the broker. */
+export interface PublisherHealth {
+  readonly isConnected: boolean;
+  /** Why nothing can be sent, such as a broker that blocks its producers. */
+  readonly problem?: string;
+}
+
 /**
  * Delivers rows to a broker or another service. If `publish` resolves, the row is delivered; if it rejects, the row is
  * retried, unless the error is a `PermanentError`. A row may be published more than once, always with the same id.
+ *
+ * A publisher with a connection has `start` and `stop`. They are called by `app.start()` and `app.stop()`, also behind
+ * routes; `dispatchPending()` calls `start` before its first row if the application does not run.
  */
 export abstract class OutboxPublisher {
   static {
@@ -36,6 +61,25 @@ export abstract class OutboxPublisher {
    * again after it, whatever you report for them.
    */
   publishBatch?(rows: readonly OutboxRow[], context: PublishBatchContext): Promise<readonly PublishResult[]>;
+
+  /** Optional: what logs and health checks call it, such as `rabbitmq`. @default the route, or `publisher` */
+  declare readonly name?: string;
+
+  /**
+   * Optional: connects. Called again after `stop`. If it rejects because the broker is away (`UnavailableError`, or a
+   * network error), the application starts all the same, and `publish` has to connect later. Any other error fails the
+   * start: a wrong option, a topic that does not exist.
+   */
+  start?(): Promise<void>;
+
+  /** Optional: waits for what is being sent, for up to `graceMs`, then closes what `start` or `publish` opened. */
+  stop?(options: StopOptions): Promise<void>;
+
+  /** Optional: looks for settings of the broker under which its confirmations are not true. Called after `start`. */
+  check?(context: PublisherCheckContext): Promise<readonly PublisherProblem[]>;
+
+  /** Optional: what is known without asking the broker. */
+  health?(): PublisherHealth;
 }
 
 /** A publisher as a plain function. */

@@ -22,22 +22,22 @@ export class OutboxRoutes extends Contributions<OutboxRoute> {
 
 /** Sends each row to the first route that matches. */
 export class RoutedPublisher extends OutboxPublisher {
-  readonly #routes: readonly OutboxRoute[];
+  readonly routes: readonly OutboxRoute[];
 
   constructor(routes: Iterable<OutboxRoute>) {
     super();
-    this.#routes = [...routes];
+    this.routes = [...routes];
   }
 
   /** Returns the route of this row; undefined if none matches. */
   routeOf(row: OutboxRow): OutboxRoute | undefined {
-    return this.#routes.find((route) => route.matches(row));
+    return this.routes.find((route) => route.matches(row));
   }
 
   async publish(row: OutboxRow, context: PublishContext): Promise<void> {
     const publisher = this.routeOf(row)?.publisher;
     if (!publisher) {
-      const names = this.#routes.map(({ name }) => name).join(', ');
+      const names = this.routes.map(({ name }) => name).join(', ');
       throw new PermanentError(`no route for topic '${row.topic}'; the routes are: ${names}`);
     }
     await publisher.publish(row, context);
@@ -58,6 +58,12 @@ export function finalPublisher(
 ): FinalPublisher {
   const route = publisher instanceof RoutedPublisher ? publisher.routeOf(row) : undefined;
   return route ? finalPublisher(route.publisher, row, route.name) : { publisher, name };
+}
+
+/** Every publisher that rows may end up with, each with the name of its route. */
+export function finalPublishers(publisher: OutboxPublisher, name = 'publisher'): FinalPublisher[] {
+  if (!(publisher instanceof RoutedPublisher)) return [{ publisher, name: publisher.name ?? name }];
+  return publisher.routes.flatMap((route) => finalPublishers(route.publisher, route.name));
 }
 
 /**

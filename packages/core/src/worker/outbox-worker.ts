@@ -7,6 +7,7 @@ import { nameToken } from '../modules/token.js';
 import { type DispatchEventMap, DispatchEvents } from '../observe/dispatch-events.js';
 import type { Outage } from '../publish/breaker.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
+import type { NamedPublisherHealth } from '../publish/publisher-runs.js';
 import { SILENT_AFTER_MS } from '../runtime/store-calls.js';
 import { systemClock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
@@ -36,6 +37,8 @@ export interface WorkerHealth {
   readonly rowsInFlight: number;
   /** Destinations that are away: nothing is published to them. Absent if there are none. */
   readonly outages?: readonly Outage[];
+  /** What the publishers say about their connections. Absent if none of them has one. */
+  readonly publishers?: readonly NamedPublisherHealth[];
   /** Topics that are paused in all processes, as this worker last heard. Absent if there are none. */
   readonly pausedTopics?: readonly string[];
   /** Whether hints from other processes arrive. If not, the worker polls. */
@@ -164,6 +167,7 @@ export class OutboxWorker {
     const { trouble, engine } = this.#options;
     const { lastAnswerAgeMs } = trouble;
     const outages = engine.availability.outages();
+    const publishers = engine.publishers.health();
     const pausedTopics = engine.pauses.list;
     const isRunning = this.#run !== undefined && this.#stopping === undefined;
     const silentMs = engine.calls.longestWaitMs;
@@ -173,6 +177,7 @@ export class OutboxWorker {
       isListening: this.#isListening,
       ...(isRunning && pollingReason !== undefined && { pollingReason }),
       ...(outages.length > 0 && { outages }),
+      ...(publishers.length > 0 && { publishers }),
       ...(pausedTopics.length > 0 && { pausedTopics }),
       ...(lastAnswerAgeMs !== undefined && { lastPollAgeMs: lastAnswerAgeMs }),
     };
@@ -226,6 +231,7 @@ export class OutboxWorker {
     const abandoned = await this.#run.stop(graceMs, unsubscribed);
     this.#eventLoop.stop();
     this.#run = undefined;
+    await this.#options.engine.stopPublishers({ graceMs });
     this.events.emit('stopped', { abandoned });
     return abandoned;
   }
