@@ -33,6 +33,11 @@ const table: Readonly<Record<string, Allowance>> = {
   'store-prisma': { siblings: ['core', 'store-sql'], optionalPeers: ['pg'] },
   'store-testkit': { siblings: ['core'], peers: ['vitest'] },
   'publisher-events': { siblings: ['core'] },
+  'publisher-webhook': { siblings: ['core'] },
+  'publisher-rabbitmq': { siblings: ['core'], peers: ['amqplib'] },
+  'publisher-nats': { siblings: ['core'], peers: ['@nats-io/*'] },
+  'publisher-kafka': { siblings: ['core'], peers: ['@platformatic/kafka'] },
+  'publisher-testkit': { siblings: ['core'], peers: ['vitest'] },
   scheduler: { siblings: ['core'], dependencies: ['croner'] },
   retention: { siblings: ['core', 'scheduler'] },
   cli: {
