@@ -1,4 +1,5 @@
-import { KafkaLog, type LoggedRecord, MockKafkaCluster } from '@internal/test-brokers/kafka';
+import { randomUUID } from 'node:crypto';
+import { KafkaLog, type LoggedRecord, type MockKafkaCluster } from '@internal/test-brokers/kafka';
 import { Producer } from '@platformatic/kafka';
 import {
   openLink,
@@ -12,28 +13,28 @@ import { RewrittenPorts } from './rewritten-ports.js';
 const TIMEOUT_MS = 2_000;
 const PASSWORD = 'correct-horse';
 
-/** One broker of librdkafka's mock cluster for each test. */
-export const mockHarness: PublisherHarness = {
-  traits: { dedupes: false, ordersByKey: true, keepsHeaderCase: true },
-  open: openMock,
-};
-
-async function openMock(): Promise<PublisherFixture> {
-  const cluster = new MockKafkaCluster(1);
-  cluster.createTopic('orders', 6);
+/** A broker of librdkafka's mock cluster, with a topic of its own for each test. The cluster makes topics by itself. */
+export function mockHarness(cluster: MockKafkaCluster): PublisherHarness {
   cluster.createTopic('forbidden', 1);
   cluster.failTopic('forbidden', 'topicAuthorizationFailed');
   cluster.createTopic('nowhere', 1);
   cluster.failTopic('nowhere', 'unknownTopic');
+  return {
+    traits: { dedupes: false, ordersByKey: true, keepsHeaderCase: true },
+    open: () => openTopic(cluster, `orders-${randomUUID()}`),
+  };
+}
+
+async function openTopic(cluster: MockKafkaCluster, topic: string): Promise<PublisherFixture> {
   const ports = await RewrittenPorts.open(portOf(cluster.brokers[0]));
   const link = await openLink({ host: ports.host, port: ports.port });
   ports.linkPort = link.port;
-  const log = await KafkaLog.open(cluster.brokers, 'orders');
+  const log = await KafkaLog.open(cluster.brokers, topic);
   const brokers = [`${link.host}:${link.port}`];
   return {
     createPublisher: (format) => kafkaPublisher({ brokers, timeoutMs: TIMEOUT_MS, ...format }),
     received: async () => (await log.read()).map(asReceived),
-    topic: 'orders',
+    topic,
     link,
     unroutableTopic: 'nowhere',
     refusingTopic: 'forbidden',
@@ -51,13 +52,12 @@ async function openMock(): Promise<PublisherFixture> {
       };
     },
     untruthful: async () => ({
-      'a topic with one replica': kafkaPublisher({ brokers, topics: ['orders'], timeoutMs: TIMEOUT_MS }),
+      'a topic with one replica': kafkaPublisher({ brokers, topics: [topic], timeoutMs: TIMEOUT_MS }),
     }),
     close: async () => {
       await link.close();
       await ports.close();
       await log.close();
-      cluster.close();
     },
   };
 }
