@@ -8,10 +8,12 @@ import {
   type ReceivedMessage,
 } from '@postcommit/publisher-testkit';
 import { kafkaPublisher } from '../src/index.js';
-import { RewrittenPorts } from './rewritten-ports.js';
+import { KafkaGate } from './kafka-gate.js';
+import { SaslGuard } from './sasl-guard.js';
 
 const TIMEOUT_MS = 2_000;
 const PASSWORD = 'correct-horse';
+const WRONG_PASSWORD = 'wrong-battery';
 
 /** A broker of librdkafka's mock cluster, with a topic of its own for each test. The cluster makes topics by itself. */
 export function mockHarness(cluster: MockKafkaCluster): PublisherHarness {
@@ -26,13 +28,15 @@ export function mockHarness(cluster: MockKafkaCluster): PublisherHarness {
 }
 
 async function openTopic(cluster: MockKafkaCluster, topic: string): Promise<PublisherFixture> {
-  const ports = await RewrittenPorts.open(portOf(cluster.brokers[0]));
-  const link = await openLink({ host: ports.host, port: ports.port });
-  ports.linkPort = link.port;
+  const gate = await KafkaGate.open(cluster.brokers[0], new SaslGuard(PASSWORD));
+  const link = await openLink(gate.address);
+  gate.linkPort = link.port;
   const log = await KafkaLog.open(cluster.brokers, topic);
   const brokers = [`${link.host}:${link.port}`];
+  const sasl = { mechanism: 'PLAIN', username: 'orders', password: () => PASSWORD } as const;
+  const options = { brokers, sasl, timeoutMs: TIMEOUT_MS };
   return {
-    createPublisher: (format) => kafkaPublisher({ brokers, timeoutMs: TIMEOUT_MS, ...format }),
+    createPublisher: (format) => kafkaPublisher({ ...options, ...format }),
     received: async () => (await log.read()).map(asReceived),
     topic,
     link,
@@ -42,9 +46,10 @@ async function openTopic(cluster: MockKafkaCluster, topic: string): Promise<Publ
       'a topic with a space': { ...row, topic: 'two words' },
       'a topic that is too long': { ...row, topic: 'o'.repeat(250) },
     }),
-    secrets: [PASSWORD],
+    secrets: [PASSWORD, WRONG_PASSWORD],
+    withWrongCredentials: () => kafkaPublisher({ ...options, sasl: { ...sasl, password: WRONG_PASSWORD } }),
     withBorrowedClient: async () => {
-      const producer = new Producer({ clientId: 'app', bootstrapBrokers: brokers, retries: 0 });
+      const producer = new Producer({ clientId: 'app', bootstrapBrokers: brokers, retries: 0, sasl });
       return {
         publisher: kafkaPublisher({ producer, timeoutMs: TIMEOUT_MS }),
         isOpen: () => !producer.closed && producer.isConnected(),
@@ -52,18 +57,14 @@ async function openTopic(cluster: MockKafkaCluster, topic: string): Promise<Publ
       };
     },
     untruthful: async () => ({
-      'a topic with one replica': kafkaPublisher({ brokers, topics: [topic], timeoutMs: TIMEOUT_MS }),
+      'a topic with one replica': kafkaPublisher({ ...options, topics: [topic] }),
     }),
     close: async () => {
       await link.close();
-      await ports.close();
+      await gate.close();
       await log.close();
     },
   };
-}
-
-function portOf(address = ''): number {
-  return Number(address.split(':')[1]);
 }
 
 function asReceived({ topic, key, value, headers }: LoggedRecord): ReceivedMessage {
