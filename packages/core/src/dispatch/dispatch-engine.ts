@@ -63,14 +63,14 @@ export class DispatchEngine {
   readonly availability: Availability;
   readonly pauses: PausedTopics;
   readonly publishers: PublisherRuns;
+  /** Stops the publishers that were started here, unless they are shared: then nobody knows who else needs them. */
+  readonly stopPublishers: (options: StopOptions) => Promise<void>;
   /** The calls to the store that we wait for. */
   readonly calls: StoreCalls;
   readonly #limits: RateLimits | undefined;
   readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
-  /** Whether nobody else stops the publishers. */
-  readonly #ownsPublishers: boolean;
 
   constructor(
     store: OutboxStore,
@@ -83,9 +83,11 @@ export class DispatchEngine {
     this.calls = new StoreCalls(clock, store.claimTimeoutMs);
     const target = toPublisher(publisher);
     const emitter = events ?? new DispatchEvents();
-    this.#ownsPublishers = publisherRuns === undefined;
     this.publishers =
       publisherRuns ?? new PublisherRuns(emitter, { redeliveryAfterMs: store.claimTimeoutMs });
+    this.stopPublishers = async (stopOptions) => {
+      if (publisherRuns === undefined) await this.publishers.stop(stopOptions);
+    };
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
     const { rateLimit } = this.config;
     this.#limits = rateLimit && new RateLimits(rateLimit, clock);
@@ -118,7 +120,7 @@ export class DispatchEngine {
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
     const plan = this.#limits?.plan(limit) ?? { limit, exceptTopics: [] };
-    const fetching = store.fetchPending(plan.limit, this.#claimOptions(plan, grant));
+    const fetching = store.fetchPending(plan.limit, claimOptions(this, plan, grant));
     try {
       const rows = await calls.answer('claim', fetching);
       const token = rows[0]?.claimToken;
@@ -145,15 +147,6 @@ export class DispatchEngine {
     return this.#limits?.waitMs ?? Number.POSITIVE_INFINITY;
   }
 
-  #claimOptions(plan: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {
-    const away = this.availability.topicsAway();
-    const exceptTopics = [...new Set([...away, ...this.pauses.list, ...plan.exceptTopics])];
-    return {
-      ...(grant && { token: grant.token }),
-      ...(exceptTopics.length > 0 && { exceptTopics }),
-    };
-  }
-
   async lookAhead(): Promise<LookAhead> {
     const { store, calls } = this.#context;
     const ahead = await calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
@@ -172,11 +165,6 @@ export class DispatchEngine {
     if (this.#interceptors.length === 0) return work(limit);
     const layers = this.#interceptors.map((interceptor) => interceptor.dispatch?.bind(interceptor));
     return intercept(layers, work)(limit);
-  }
-
-  /** Stops the publishers that were started here. */
-  async stopPublishers(options: StopOptions): Promise<void> {
-    if (this.#ownsPublishers) await this.publishers.stop(options);
   }
 
   /** Allows publishes to start. */
@@ -207,4 +195,16 @@ export class DispatchEngine {
       `all ${this.config.concurrency} concurrent publishes timed out and are still running; the publisher must stop when context.signal aborts`,
     );
   }
+}
+
+function claimOptions(
+  { availability, pauses }: Pick<DispatchEngine, 'availability' | 'pauses'>,
+  plan: ClaimPlan,
+  grant: ClaimGrant | undefined,
+): ClaimOptions {
+  const exceptTopics = [...new Set([...availability.topicsAway(), ...pauses.list, ...plan.exceptTopics])];
+  return {
+    ...(grant && { token: grant.token }),
+    ...(exceptTopics.length > 0 && { exceptTopics }),
+  };
 }
