@@ -37,10 +37,10 @@ async function expectUpgrade({ executor, dialect, now, run }: Predecessor, file:
   const schema = new SqlOutboxSchema(executor, { dialect });
   await run(read(file));
   await run(`
-    insert into outbox (id, topic, payload) values ('waiting', 't', '{"a": 1}');
-    insert into outbox (id, topic, claim_token, claimed_at, claimed_until) values ('claimed', 't', 'lost', ${now}, ${now});
-    insert into outbox (id, topic, dispatched_at) values ('sent', 't', ${now});
-    insert into outbox (id, topic, dead_at, dead_reason, last_error) values ('dead', 't', ${now}, 'exhausted', 'no route');
+    insert into outbox (id, topic, payload, available_at) values ('waiting', 't', '{"a": 1}', ${now});
+    insert into outbox (id, topic, available_at, claim_token, claimed_at, claimed_until) values ('claimed', 't', ${now}, 'lost', ${now}, ${now});
+    insert into outbox (id, topic, available_at, dispatched_at) values ('sent', 't', ${now}, ${now});
+    insert into outbox (id, topic, available_at, dead_at, dead_reason, last_error) values ('dead', 't', ${now}, ${now}, 'exhausted', 'no route');
   `);
   expect((await schema.check()).map(({ code }) => code)).not.toContain('FOREIGN_TABLE');
   await schema.ensure();
