@@ -118,7 +118,7 @@ function checkedUrl(row: OutboxRow, given: string | URL): URL {
 
 function promised(url: WebhookOptions['url'], row: OutboxRow): string | URL {
   const given = typeof url === 'function' ? url(row) : url;
-  if (typeof given === 'string' || given instanceof URL) return given;
+  if (!(given instanceof Promise)) return given;
   throw new OutboxError(
     'INVALID_CONFIG',
     'webhookPublisher: url returned a promise, so destinationOf is required: name what can be away on its own',

@@ -39,8 +39,9 @@ export class RecordingServer {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** On the same port as before, if it was closed. */
+  /** On the same port as before, if it was closed. Does nothing if it was not. */
   async listen(host = '127.0.0.1'): Promise<void> {
+    if (this.#server) return;
     const server = createServer({ maxHeaderSize: 262_144 }, (request, response) => {
       // A request that is cut off was not received.
       this.#receive(request, response).catch(() => response.destroy());
