@@ -10,7 +10,8 @@ const MAX_BODY_MS = 1_000;
 
 /** What was sent, to judge the answer. */
 export interface Sent {
-  readonly host: string;
+  /** What was sent where, without secrets. */
+  readonly what: string;
   /** Texts that the answer may repeat and an error must not: signatures, credentials, the message. */
   readonly secrets: readonly string[];
   readonly statuses: WebhookOptions['statuses'];
@@ -19,7 +20,7 @@ export interface Sent {
 /** Reads the response, so that the connection is free again, and returns undefined if it means delivered. */
 export async function errorOf(
   response: WebhookResponse,
-  { host, secrets, statuses = {} }: Sent,
+  { what, secrets, statuses = {} }: Sent,
   deadline: Deadline,
 ): Promise<Error | undefined> {
   deadline.leave(MAX_BODY_MS);
@@ -32,7 +33,7 @@ export async function errorOf(
     headers: { get: (name) => masked(response.headers.get(name), secrets) },
     text: async () => masked(body, secrets) ?? unreadable(),
   });
-  return withVerdict(statuses[status], error, `${host}: ${error.message}`);
+  return withVerdict(statuses[status], error, `${what}: ${error.message}`);
 }
 
 /** What the status means by the options, or else by the rules that all publishers share. */

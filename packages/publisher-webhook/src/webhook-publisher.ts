@@ -81,7 +81,8 @@ class WebhookPublisher extends OutboxPublisher {
     const message = await deadline.within(messageOf(row, url, this.#options));
     const response = await this.#send(message, deadline);
     const { statuses } = this.#options;
-    const error = await errorOf(response, { host: url.host, secrets: message.secrets, statuses }, deadline);
+    const what = `${row.topic} to ${url.host}`;
+    const error = await errorOf(response, { what, secrets: message.secrets, statuses }, deadline);
     if (error) throw error;
   }
 

@@ -44,7 +44,7 @@ describe.each(TRANSPORTS)('a response, with %s', (_, allowPrivateAddresses) => {
       const { server, publisher } = await answered(status, { 'retry-after': '7' });
       const error = await failureOf(publisher);
       expect(error).toMatchObject({ name: 'UnavailableError', isCertain: false, retryAfterMs: 7_000 });
-      expect(error.message).toContain(`127.0.0.1:${server.port}: `);
+      expect(error.message).toContain(`order.paid to 127.0.0.1:${server.port}: `);
     },
   );
 
