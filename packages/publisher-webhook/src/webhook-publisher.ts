@@ -119,7 +119,7 @@ function checkedUrl(row: OutboxRow, given: string | URL): URL {
 
 function promised(url: WebhookOptions['url'], row: OutboxRow): string | URL {
   const given = typeof url === 'function' ? url(row) : url;
-  if (!(given instanceof Promise)) return given;
+  if (typeof given !== 'object' || !('then' in given)) return given;
   throw new OutboxError(
     'INVALID_CONFIG',
     'webhookPublisher: url returned a promise, so destinationOf is required: name what can be away on its own',

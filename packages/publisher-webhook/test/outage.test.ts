@@ -98,15 +98,16 @@ describe('one of many endpoints that is away', () => {
     await away.close();
     const url = ({ topic }: OutboxRow): string => (topic === 'away' ? away.url : here.url);
     const { store, pass, failed } = openOutbox({ url, allowPrivateAddresses: ['127.0.0.1'] });
-    await store.enqueue([...entries(50, { topic: 'away' }), ...entries(50, { topic: 'here' })]);
-    await pass(2 * MINUTE_MS);
-    expect(new Set(payloadsOf(here)).size).toBe(50);
+    await store.enqueue([...entries(20, { topic: 'away' }), ...entries(20, { topic: 'here' })]);
+    // One batch, in which the rows of the one that is away come first.
+    await pass(MINUTE_MS / 2);
+    expect(new Set(payloadsOf(here)).size).toBe(20);
     await pass(60 * MINUTE_MS);
-    expect(await store.count()).toMatchObject({ pending: 50, dispatched: 50, dead: 0 });
+    expect(await store.count()).toMatchObject({ pending: 20, dispatched: 20, dead: 0 });
     expect(await failed()).toEqual([]);
     await away.listen();
     await pass(5 * MINUTE_MS);
-    expect(await store.count()).toMatchObject({ pending: 0, dispatched: 100 });
+    expect(await store.count()).toMatchObject({ pending: 0, dispatched: 40 });
   });
 
   test('may be a tenant behind a shared host, by destinationOf', async () => {
