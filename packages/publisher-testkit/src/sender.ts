@@ -7,6 +7,9 @@ import {
 } from '@postcommit/core';
 import { until, within } from './waiting.js';
 
+/** How many rows are published at the same time where there are no batches, as by a worker with this concurrency. */
+const CONCURRENCY = 10;
+
 /** How a publish is called. */
 export interface SendOptions {
   readonly signal?: AbortSignal;
@@ -76,6 +79,7 @@ export class Sender {
       ? this.publisher.publishBatch(rows, { signal })
       : publishInWaves(rows, (wave) => Promise.all(wave.map((row) => this.publish(row, { signal }))), {
           signal,
+          maxRows: CONCURRENCY,
         });
     return within(`publishBatch of ${rows.length} rows`, publishing, 2 * this.#patienceMs);
   }
