@@ -23,6 +23,7 @@ export { topicMatcher } from './message/topic-pattern.js';
 
 // Writing a store
 export type { ClaimOptions } from './store/claim-options.js';
+export { assertClaimOptions } from './store/claim-options.js';
 export type { LookAhead } from './store/look-ahead.js';
 export { OutboxDriver } from './store/outbox-driver.js';
 export { assertLimit, assertOlderThan } from './store/outbox-store.js';

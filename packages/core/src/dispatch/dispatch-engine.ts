@@ -6,7 +6,7 @@ import type { Random } from '../message/retry-policy.js';
 import type { StopOptions } from '../modules/lifecycle.js';
 import { DispatchEvents } from '../observe/dispatch-events.js';
 import { intercept, type OutboxInterceptor, publishLayers } from '../observe/interceptors.js';
-import { Availability, PausedTopics } from '../publish/availability.js';
+import { Availability, type ClaimPlan, PausedTopics } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
 import { PublisherRuns } from '../publish/publisher-runs.js';
 import { StoreCalls } from '../runtime/store-calls.js';
@@ -19,7 +19,7 @@ import { type BatchContext, ClaimedBatch } from './claimed-batch.js';
 import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import { PublishSlots } from './publish-bounded.js';
-import { type ClaimPlan, RateLimits } from './rate-limits.js';
+import { RateLimits } from './rate-limits.js';
 import { StoreClock } from './store-clock.js';
 import { Verdicts } from './verdicts.js';
 
@@ -119,8 +119,8 @@ export class DispatchEngine {
     const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
-    const plan = this.#limits?.plan(limit) ?? { limit, exceptTopics: [] };
-    const fetching = store.fetchPending(plan.limit, claimOptions(this, plan, grant));
+    const plan = planOf(limit, this.availability, this.pauses, this.#limits);
+    const fetching = store.fetchPending(plan.limit, claimOptions(plan, grant));
     try {
       const rows = await calls.answer('claim', fetching);
       const token = rows[0]?.claimToken;
@@ -142,9 +142,9 @@ export class DispatchEngine {
     }
   }
 
-  /** How long to wait at most before the next claim, for rows of limited topics. */
-  get limitedWaitMs(): number {
-    return this.#limits?.waitMs ?? Number.POSITIVE_INFINITY;
+  /** How long to wait at most before the next claim, for rows of topics that the last one left out. */
+  get leftOutWaitMs(): number {
+    return Math.min(this.#limits?.waitMs ?? Number.POSITIVE_INFINITY, this.availability.topics.tryInMs);
   }
 
   async lookAhead(): Promise<LookAhead> {
@@ -197,14 +197,21 @@ export class DispatchEngine {
   }
 }
 
-function claimOptions(
-  { availability, pauses }: Pick<DispatchEngine, 'availability' | 'pauses'>,
-  plan: ClaimPlan,
-  grant: ClaimGrant | undefined,
-): ClaimOptions {
-  const exceptTopics = [...new Set([...availability.topicsAway(), ...pauses.list, ...plan.exceptTopics])];
+function claimOptions({ exceptTopics }: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {
   return {
     ...(grant && { token: grant.token }),
     ...(exceptTopics.length > 0 && { exceptTopics }),
   };
+}
+
+function planOf(
+  limit: number,
+  { topics }: Availability,
+  pauses: PausedTopics,
+  limits: RateLimits | undefined,
+): ClaimPlan {
+  const available = topics.plan(limit);
+  const limited = limits?.plan(available.limit) ?? { limit: available.limit, exceptTopics: [] };
+  const exceptTopics = [...available.exceptTopics, ...pauses.list, ...limited.exceptTopics];
+  return { limit: limited.limit, exceptTopics: [...new Set(exceptTopics)] };
 }
