@@ -53,8 +53,10 @@ export type { PublishLayer, PublishStep } from './observe/interceptors.js';
 // Writing a publisher
 export { absenceOf } from './publish/absence.js';
 export {
+  assertMessageFormat,
   cloudEventAttributes,
   encodeRow,
+  MESSAGE_FORMAT_NAMES,
   MESSAGE_HEADERS,
   structuredCloudEvent,
 } from './publish/message-format.js';

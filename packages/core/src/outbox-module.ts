@@ -111,14 +111,17 @@ const STORE_PROBLEMS: Contribution<Lifecycle> = contributeFactory(
   },
 );
 
-/** Connects before the worker starts, so that a wrong option fails the start and not every row. */
+/**
+ * Connects before the worker starts, so that a wrong option fails the start and not every row. `app.stop()` stops them
+ * after everything that publishes.
+ */
 const PUBLISHERS: Contribution<Lifecycle> = contributeFactory(
   Lifecycles,
   [optional(OutboxPublisher), OutboxRoutes, PublisherRuns],
   (bound, routes, runs) => ({
     name: 'OutboxPublisher',
     start: () => runs.start(withRoutes(bound, routes)),
-    stop: (options) => runs.stop(options),
+    stop: () => {},
   }),
 );
 
