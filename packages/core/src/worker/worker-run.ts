@@ -72,7 +72,7 @@ export class WorkerRun {
     this.#inbox.post({ kind: 'hint', time });
   }
 
-  /** The same, told to all workers that listen. */
+  /** The same hint, which every listening worker receives. */
   hintToAll(time: HintTime): void {
     if (this.#membership?.takesHint(this.#options.random) !== false) this.hint(time);
   }
@@ -203,7 +203,7 @@ export class WorkerRun {
     if (!batch) this.#lookAhead(waitMs);
   }
 
-  /** Asks for nothing that the worker could not do without: only a wait is shortened. */
+  /** The worker can do without the answer: it only shortens a wait. */
   #lookAhead(waitMs: number): void {
     if (!this.#nextDue.isWorthAsking(waitMs)) return;
     this.#nextDue.asked();
