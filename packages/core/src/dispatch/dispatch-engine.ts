@@ -1,5 +1,6 @@
 import { EnqueuePipeline } from '../enqueue/enqueue-pipeline.js';
 import type { DispatchSummary } from '../message/dispatch-summary.js';
+import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
 import type { Random } from '../message/retry-policy.js';
 import type { StopOptions } from '../modules/lifecycle.js';
@@ -108,7 +109,7 @@ export class DispatchEngine {
 
   /** Claims up to `limit` rows; undefined when none is due or none can be sent. Without a grant, under a random token. */
   async claim(limit: number, grant?: ClaimGrant): Promise<ClaimedBatch | undefined> {
-    this.#context.slots.assertNotStuck();
+    this.#assertNotStuck();
     if (!this.publishers.areReady(this.#context.publisher))
       await this.publishers.start(this.#context.publisher);
     if (this.availability.waitMs > 0) return undefined;
@@ -117,8 +118,7 @@ export class DispatchEngine {
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
     const plan = this.#limits?.plan(limit) ?? { limit, exceptTopics: [] };
-    const away = [...this.availability.topicsAway(), ...this.pauses.list];
-    const fetching = store.fetchPending(plan.limit, claimOptions(plan, away, grant));
+    const fetching = store.fetchPending(plan.limit, this.#claimOptions(plan, grant));
     try {
       const rows = await calls.answer('claim', fetching);
       const token = rows[0]?.claimToken;
@@ -143,6 +143,15 @@ export class DispatchEngine {
   /** How long to wait at most before the next claim, for rows of limited topics. */
   get limitedWaitMs(): number {
     return this.#limits?.waitMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  #claimOptions(plan: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {
+    const away = this.availability.topicsAway();
+    const exceptTopics = [...new Set([...away, ...this.pauses.list, ...plan.exceptTopics])];
+    return {
+      ...(grant && { token: grant.token }),
+      ...(exceptTopics.length > 0 && { exceptTopics }),
+    };
   }
 
   async lookAhead(): Promise<LookAhead> {
@@ -189,13 +198,13 @@ export class DispatchEngine {
   get idsOutsideBatches(): string[] {
     return [...this.#lateClaims.ids, ...this.#context.slots.overrunIds];
   }
-}
 
-/** A claim leaves out the topics that can't be published now, whatever the reason. */
-function claimOptions(plan: ClaimPlan, away: readonly string[], grant: ClaimGrant | undefined): ClaimOptions {
-  const exceptTopics = [...new Set([...away, ...plan.exceptTopics])];
-  return {
-    ...(grant && { token: grant.token }),
-    ...(exceptTopics.length > 0 && { exceptTopics }),
-  };
+  /** Claiming rows that we can't publish would only keep them from other dispatchers. */
+  #assertNotStuck(): void {
+    if (!this.#context.slots.stuck) return;
+    throw new OutboxError(
+      'PUBLISHER_STUCK',
+      `all ${this.config.concurrency} concurrent publishes timed out and are still running; the publisher must stop when context.signal aborts`,
+    );
+  }
 }

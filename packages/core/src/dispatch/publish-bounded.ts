@@ -1,4 +1,4 @@
-import { OutboxError, TransientError } from '../message/errors.js';
+import { TransientError } from '../message/errors.js';
 import type { PublishContext } from '../message/publish-context.js';
 import type { Clock } from '../runtime/timing.js';
 import type { ClaimLease } from './claim-lease.js';
@@ -166,19 +166,6 @@ export class PublishSlots {
   /** Whether every slot is held by a publish that was aborted and did not end at once. */
   get stuck(): boolean {
     return this.#overdue === this.#size;
-  }
-
-  /**
-   * Claiming rows that can't be published would only keep them from other dispatchers.
-   *
-   * @throws `PUBLISHER_STUCK` when all slots are stuck.
-   */
-  assertNotStuck(): void {
-    if (!this.stuck) return;
-    throw new OutboxError(
-      'PUBLISHER_STUCK',
-      `all ${this.#size} concurrent publishes timed out and are still running; the publisher must stop when context.signal aborts`,
-    );
   }
 
   /** Takes a slot, waiting for one if necessary. False if all slots are stuck or the slots are closed. */
