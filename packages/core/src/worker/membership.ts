@@ -10,9 +10,9 @@ import { Takeovers } from './takeovers.js';
 import { VERSION } from './version.js';
 import { HEARTBEAT_MS, takeoverMs } from './worker-watch.js';
 
-/** So many workers all react to a hint that they all receive. */
+/** Up to this many workers all react to a hint that they all receive. */
 const SMALL_CROWD = 8;
-/** Of a larger crowd so many, on average. Without any, the row waits for the next poll of the crowd. */
+/** Of a larger crowd, this many react on average. If none does, the row waits for the crowd's next poll. */
 const FEW = 3;
 
 export interface MembershipOptions {
@@ -26,6 +26,8 @@ export interface MembershipOptions {
   readonly onLost: (incarnation: Incarnation, reason: Error) => void;
   /** Rows of a lost worker can be claimed. */
   readonly onTakenOver: () => void;
+  /** How many workers share the outbox, this one included. */
+  readonly onCrowd: (workers: number) => void;
 }
 
 /** The options of a worker that decide whether it becomes a member. */
@@ -43,8 +45,8 @@ export function joinWorkers({ workers, config, engine, ...options }: JoinOptions
 }
 
 /**
- * The worker as one of those who share an outbox: it registers before it claims, says every few seconds that it is
- * alive, and takes over the claims of others that it has not heard of.
+ * The worker as one of those that share an outbox: it registers before it claims, sends a heartbeat every few seconds,
+ * and takes over the claims of workers that have fallen silent.
  */
 export class Membership {
   readonly #options: MembershipOptions;
@@ -95,7 +97,7 @@ export class Membership {
     await this.#calls.within(HEARTBEAT_MS, 'remove the worker', removing).catch(() => {});
   }
 
-  /** Registers, or sends a heartbeat. Calls that come meanwhile share its end. */
+  /** Registers, or sends a heartbeat. Calls in the meantime wait for the same answer. */
   #ask(): Promise<void> {
     this.#asking ??= (this.#current ? this.#beat(this.#current) : this.#register()).finally(() => {
       this.#asking = undefined;
@@ -134,6 +136,7 @@ export class Membership {
       incarnation.acknowledged(sentAtMs);
       this.#watchDeadline(incarnation);
       this.#crowd = 1 + others.filter(({ isLost }) => !isLost).length;
+      this.#options.onCrowd(this.#crowd);
       this.#takeovers.saw(others, sentAtMs, clock.monotonicMs());
     } catch (error) {
       this.#takeovers.watch.forget();
