@@ -17,6 +17,7 @@ import {
   stateOf,
 } from '@postcommit/core';
 import {
+  assertClaimOptions,
   assertFilter,
   assertLimit,
   assertOlderThan,
@@ -54,11 +55,12 @@ export class MinimalStore extends OutboxStore {
     this.#table = table;
   }
 
-  async fetchPending(limit: number, { exceptTopics }: ClaimOptions = {}): Promise<OutboxRow[]> {
+  async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
+    assertClaimOptions(options);
     const nowMs = this.#table.now();
     const claimToken = randomUUID();
-    return nextClaim(this.#rows, nowMs, limit, exceptTopics).map((stored) => {
+    return nextClaim(this.#rows, nowMs, limit, options.exceptTopics).map((stored) => {
       const retakes = stored.row.retakes + (stored.claimedUntilMs === undefined ? 0 : 1);
       return this.#save({
         ...stored,

@@ -62,7 +62,7 @@ export interface OutboxModuleOptions
 }
 
 const { backlogThreshold: _, ...WORKER_NAMES } = WORKER_CONFIG_NAMES;
-const OPTION_NAMES: OptionNames<OutboxModuleOptions> = {
+export const OUTBOX_MODULE_NAMES: OptionNames<OutboxModuleOptions> = {
   publisher: true,
   ...CONFIG_NAMES,
   ...WORKER_NAMES,
@@ -111,14 +111,17 @@ const STORE_PROBLEMS: Contribution<Lifecycle> = contributeFactory(
   },
 );
 
-/** Connects before the worker starts, so that a wrong option fails the start and not every row. */
+/**
+ * Connects before the worker starts, so that a wrong option fails the start and not every row. `app.stop()` stops them
+ * after everything that publishes.
+ */
 const PUBLISHERS: Contribution<Lifecycle> = contributeFactory(
   Lifecycles,
   [optional(OutboxPublisher), OutboxRoutes, PublisherRuns],
   (bound, routes, runs) => ({
     name: 'OutboxPublisher',
     start: () => runs.start(withRoutes(bound, routes)),
-    stop: (options) => runs.stop(options),
+    stop: () => {},
   }),
 );
 
@@ -148,7 +151,7 @@ export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Mo
 };
 
 function outboxModule(options: OutboxModuleOptions): Module {
-  assertKnownOptions('OutboxModule', options, OPTION_NAMES);
+  assertKnownOptions('OutboxModule', options, OUTBOX_MODULE_NAMES);
   assertKnownOptions('OutboxModule: onBacklog', options.onBacklog ?? {}, ON_BACKLOG_NAMES);
   const { publisher, worker = true, logger: _, topics, maxPayloadBytes, ...rest } = options;
   const { onFirstFailure, onDead, onFailures, onBacklog, ...both } = rest;

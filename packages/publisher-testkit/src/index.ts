@@ -1,3 +1,4 @@
+export { describeOutboxPublisher } from './describe-outbox-publisher.js';
 export type { Link } from './link.js';
 export { openLink } from './link.js';
 export type {

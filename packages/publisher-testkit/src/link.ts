@@ -9,39 +9,61 @@ export interface Link {
   cut(): Promise<void>;
   /** Lets nothing through in either direction, on old and new connections, until `heal`. */
   freeze(): void;
+  /** Lets requests through, but no answers, on old and new connections, until `heal`. */
+  holdAnswers(): void;
   /** The next request reaches the broker, but its answer does not come back: the connection is cut instead. */
   loseNextAnswer(): void;
-  /** Lets everything through again. What was held back by `freeze` arrives now. */
+  /** Lets everything through again. What was held back by `freeze` or `holdAnswers` arrives now. */
   heal(): Promise<void>;
-  /** How often the publisher has sent something since the last answer from the broker: an upper bound of round trips. */
+  /** The connections that publishers have open now. */
+  readonly connections: number;
+  /** How often a publisher has sent something after an answer from the broker: an upper bound of round trips. */
   readonly roundTrips: number;
   close(): Promise<void>;
 }
 
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** Opens a link on a free port of this host to a broker. */
-export async function openLink(target: { readonly host: string; readonly port: number }): Promise<Link> {
+export async function openLink(target: Address): Promise<Link> {
   const link = new TcpLink(target);
   await link.listen(0);
   return link;
+}
+
+/** A connection of the publisher, and the one to the broker that carries it on. */
+interface Wire {
+  readonly client: Socket;
+  readonly broker: Socket;
+  /** The publisher has sent something since the last answer. */
+  awaitsAnswer: boolean;
+  /** Its next answer is to be lost. */
+  isDoomed: boolean;
 }
 
 class TcpLink implements Link {
   readonly host = '127.0.0.1';
   port = 0;
   roundTrips = 0;
-  readonly #target: { readonly host: string; readonly port: number };
-  readonly #pairs = new Set<readonly [Socket, Socket]>();
+  readonly #target: Address;
+  readonly #wires = new Set<Wire>();
   #server: Server | undefined;
-  #isFrozen = false;
+  #held: 'nothing' | 'answers' | 'everything' = 'nothing';
   #losesNextAnswer = false;
-  #wasAnswered = true;
 
-  constructor(target: { readonly host: string; readonly port: number }) {
+  constructor(target: Address) {
     this.#target = target;
   }
 
+  get connections(): number {
+    return this.#wires.size;
+  }
+
   async listen(port: number): Promise<void> {
-    const server = createServer({ pauseOnConnect: true }, (client) => this.#join(client));
+    const server = createServer({ pauseOnConnect: true, noDelay: true }, (client) => this.#join(client));
     this.#server = server;
     server.listen(port, this.host);
     await once(server, 'listening');
@@ -51,15 +73,18 @@ class TcpLink implements Link {
   async cut(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
-    for (const pair of this.#pairs) destroy(pair);
-    if (!server) return;
-    server.close();
-    await once(server, 'close');
+    const closed = server && once(server, 'close');
+    server?.close();
+    for (const wire of this.#wires) destroy(wire);
+    await closed;
   }
 
   freeze(): void {
-    this.#isFrozen = true;
-    for (const pair of this.#pairs) for (const socket of pair) socket.pause();
+    this.#hold('everything');
+  }
+
+  holdAnswers(): void {
+    this.#hold('answers');
   }
 
   loseNextAnswer(): void {
@@ -67,9 +92,8 @@ class TcpLink implements Link {
   }
 
   async heal(): Promise<void> {
-    this.#isFrozen = false;
     this.#losesNextAnswer = false;
-    for (const pair of this.#pairs) for (const socket of pair) socket.resume();
+    this.#hold('nothing');
     if (!this.#server) await this.listen(this.port);
   }
 
@@ -77,39 +101,55 @@ class TcpLink implements Link {
     return this.cut();
   }
 
-  #join(client: Socket): void {
-    const broker = connect(this.#target);
-    const pair = [client, broker] as const;
-    this.#pairs.add(pair);
-    for (const socket of pair) {
-      socket.setNoDelay(true);
-      socket.on('error', () => {});
-      socket.once('close', () => {
-        this.#pairs.delete(pair);
-        destroy(pair);
-      });
-    }
-    client.on('data', (chunk) => {
-      if (this.#wasAnswered) this.roundTrips += 1;
-      this.#wasAnswered = false;
-      broker.write(chunk);
-    });
-    broker.on('data', (chunk) => this.#answer(pair, chunk));
-    if (this.#isFrozen) for (const socket of pair) socket.pause();
-    else client.resume();
+  #hold(held: 'nothing' | 'answers' | 'everything'): void {
+    this.#held = held;
+    for (const wire of this.#wires) this.#letThrough(wire);
   }
 
-  #answer(pair: readonly [Socket, Socket], chunk: Buffer): void {
-    if (this.#losesNextAnswer && !this.#wasAnswered) {
+  #letThrough({ client, broker }: Wire): void {
+    if (this.#held === 'everything') client.pause();
+    else client.resume();
+    if (this.#held === 'nothing') broker.resume();
+    else broker.pause();
+  }
+
+  #join(client: Socket): void {
+    const broker = connect({ ...this.#target, noDelay: true });
+    const wire: Wire = { client, broker, awaitsAnswer: false, isDoomed: false };
+    this.#wires.add(wire);
+    client.on('data', (chunk) => this.#request(wire, chunk));
+    broker.on('data', (chunk) => this.#answer(wire, chunk));
+    client.once('close', () => this.#wires.delete(wire));
+    endTogether(client, broker);
+    endTogether(broker, client);
+    this.#letThrough(wire);
+  }
+
+  #request(wire: Wire, chunk: Buffer): void {
+    if (!wire.awaitsAnswer) this.roundTrips += 1;
+    wire.awaitsAnswer = true;
+    wire.isDoomed ||= this.#losesNextAnswer;
+    wire.broker.write(chunk);
+  }
+
+  #answer(wire: Wire, chunk: Buffer): void {
+    if (wire.isDoomed && this.#losesNextAnswer) {
       this.#losesNextAnswer = false;
-      destroy(pair);
+      destroy(wire);
       return;
     }
-    this.#wasAnswered = true;
-    pair[0].write(chunk);
+    wire.awaitsAnswer = false;
+    wire.client.write(chunk);
   }
 }
 
-function destroy(pair: readonly [Socket, Socket]): void {
-  for (const socket of pair) socket.destroy();
+/** What was received before an orderly end is still passed on. */
+function endTogether(one: Socket, other: Socket): void {
+  one.on('error', () => other.destroy());
+  one.once('close', () => other.end());
+}
+
+function destroy({ client, broker }: Wire): void {
+  client.destroy();
+  broker.destroy();
 }

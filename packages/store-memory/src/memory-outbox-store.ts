@@ -18,6 +18,7 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import {
+  assertClaimOptions,
   assertFilter,
   assertKnownOptions,
   assertLimit,
@@ -101,6 +102,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
 
   async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
+    assertClaimOptions(options);
     const { exceptTopics, token = this.#newToken() } = options;
     const nowMs = this.#table.now();
     const rows = claimable(this.#table.rows(), nowMs, limit, exceptTopics);

@@ -1,6 +1,6 @@
 import type { Clock } from '@postcommit/core';
 import { BoundedWaits, CallLimits } from '@postcommit/core/internal';
-import type { SqlDialect } from './dialect.js';
+import { KeyedLockTimeout, type SqlDialect } from './dialect.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from './sql-statement.js';
 
 /** How long the statements of a worker may take. They take milliseconds: after this, the connection is silent. */
@@ -60,8 +60,10 @@ export class BoundedStatements {
   /** Rejects when the work takes too long. Its connection is then closed, as far as the driver allows. */
   run(kind: BoundedWork, work: BoundedWorkOf): Promise<SqlRecord[]> {
     const { dialect } = this.#options;
+    // Where a lock is held, a higher limit would only make its claimers wait longer.
     const isTooSlow = (error: unknown): boolean =>
-      error instanceof NoAnswer || dialect.faultOf(error) === 'too slow';
+      error instanceof NoAnswer ||
+      (!(error instanceof KeyedLockTimeout) && dialect.faultOf(error) === 'too slow');
     return this.#limits.watch(kind, this.#runFor(this.#limits.limitMs(kind), kind, work), isTooSlow);
   }
 

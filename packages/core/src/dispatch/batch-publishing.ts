@@ -139,8 +139,7 @@ export class BatchPublishing {
   }
 
   #refuse(flight: RowInFlight, target: RowTarget): void {
-    this.#options.availability.refused(flight.row, target);
-    this.#end(flight, unavailable(flight, target.breaker.releaseMs));
+    this.#end(flight, unavailable(flight, this.#options.availability.refused(flight.row, target)));
   }
 
   /** Ends the rows that must not be published and returns the others. */

@@ -2,6 +2,7 @@ import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions } from '../message/known-options.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import { topicMatcher } from '../message/topic-pattern.js';
+import type { ClaimPlan } from '../publish/availability.js';
 import type { Clock } from '../runtime/timing.js';
 
 /** Limits how many rows a process publishes. */
@@ -14,13 +15,6 @@ export interface RateLimit {
 const LEAST_WAIT_MS = 100;
 /** Limited topics that a claim leaves out, at most. */
 const MAX_TOPICS = 500;
-
-/** What a claim may ask for. */
-export interface ClaimPlan {
-  readonly limit: number;
-  /** Limited topics that have used up their rate. */
-  readonly exceptTopics: readonly string[];
-}
 
 /**
  * Publishes rows of some topics no faster than they may be. A claim can't ask for a number of rows of one topic, so

@@ -26,6 +26,8 @@ export interface MembershipOptions {
   readonly onLost: (incarnation: Incarnation, reason: Error) => void;
   /** Rows of a lost worker can be claimed. */
   readonly onTakenOver: () => void;
+  /** So many workers share the outbox, this one included. */
+  readonly onCrowd: (workers: number) => void;
 }
 
 /** The options of a worker that decide whether it becomes a member. */
@@ -134,6 +136,7 @@ export class Membership {
       incarnation.acknowledged(sentAtMs);
       this.#watchDeadline(incarnation);
       this.#crowd = 1 + others.filter(({ isLost }) => !isLost).length;
+      this.#options.onCrowd(this.#crowd);
       this.#takeovers.saw(others, sentAtMs, clock.monotonicMs());
     } catch (error) {
       this.#takeovers.watch.forget();

@@ -7,7 +7,7 @@ import { nameToken } from '../modules/token.js';
 import { type DispatchEventMap, DispatchEvents } from '../observe/dispatch-events.js';
 import type { Outage } from '../publish/breaker.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
-import type { NamedPublisherHealth } from '../publish/publisher-runs.js';
+import type { NamedPublisherHealth } from '../publish/publisher-run.js';
 import { SILENT_AFTER_MS } from '../runtime/store-calls.js';
 import { systemClock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
@@ -231,8 +231,11 @@ export class OutboxWorker {
     const abandoned = await this.#run.stop(graceMs, unsubscribed);
     this.#eventLoop.stop();
     this.#run = undefined;
-    await this.#options.engine.stopPublishers({ graceMs });
-    this.events.emit('stopped', { abandoned });
+    try {
+      await this.#options.engine.stopPublishers({ graceMs });
+    } finally {
+      this.events.emit('stopped', { abandoned });
+    }
     return abandoned;
   }
 }

@@ -100,6 +100,7 @@ export class WorkerRun {
       }),
       onLost: (standing, reason) => this.#inbox.post({ kind: 'standingLost', standing, reason }),
       onTakenOver: () => this.hint('after-commit'),
+      onCrowd: (workers) => engine.availability.sharedBy(workers),
     });
   }
 
@@ -198,7 +199,7 @@ export class WorkerRun {
     else if (this.#isClaimDue) return;
     if (this.#stop) return;
     const paceMs = this.#pace.afterPoll(resultOf(batch));
-    const waitMs = Math.min(paceMs, this.#options.engine.limitedWaitMs);
+    const waitMs = Math.min(paceMs, this.#options.engine.leftOutWaitMs);
     this.#claimAfter(this.#nextDue.shorten(waitMs));
     if (!batch) this.#lookAhead(waitMs);
   }

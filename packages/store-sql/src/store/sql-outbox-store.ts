@@ -14,6 +14,7 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import {
+  assertClaimOptions,
   assertFilter,
   assertKnownOptions,
   assertLimit,
@@ -88,6 +89,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
 
   async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
+    assertClaimOptions(options);
     const { exceptTopics, token = this.#newToken() } = options;
     if (this.#lostClaims) await this.#lostClaims.release();
     try {

@@ -1,0 +1,131 @@
+import { OutboxError } from '@postcommit/core';
+import type { ResolvedOptions } from './kafka-publisher-options.js';
+
+/** A record as it is sent. */
+export interface KafkaRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly key?: Buffer;
+  readonly value: Buffer;
+  readonly headers: Map<Buffer, Buffer>;
+}
+
+/** Where a record was stored. */
+export interface KafkaOffset {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** What is known about a topic. */
+export interface KafkaTopicMetadata {
+  readonly partitionsCount: number;
+  readonly partitions: ReadonlyArray<{ readonly replicas: readonly number[] }>;
+}
+
+/** What the publisher needs of a `Producer` of `@platformatic/kafka`. */
+export interface KafkaProducer {
+  send(options: {
+    messages: KafkaRecord[];
+    acks: number;
+    autocreateTopics: boolean;
+    repeatOnStaleMetadata: boolean;
+    compression?: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
+  }): Promise<{ readonly offsets?: readonly KafkaOffset[] }>;
+  metadata(options: {
+    topics: string[];
+    autocreateTopics: boolean;
+    forceUpdate?: boolean;
+    retries: number;
+  }): Promise<{ readonly topics: ReadonlyMap<string, KafkaTopicMetadata> }>;
+  clearMetadata(): void;
+  isConnected(): boolean;
+}
+
+/** A producer that is connected, and what its package has besides. */
+export interface KafkaClient {
+  readonly producer: KafkaProducer;
+  /** Java's partitioner: murmur2 of the key, without the sign. */
+  readonly hash: (key: Buffer) => number;
+  /** Closes its sockets at once. What has been written may still arrive. Does nothing to a producer that is borrowed. */
+  close(): Promise<void>;
+}
+
+type Kafka = typeof import('@platformatic/kafka');
+
+/** Its last version for Node 20 loses messages. */
+const LEAST_NODE = [22, 22] as const;
+
+/** Loaded when it is needed: the package itself can be imported, and its options checked, on any Node. */
+export async function loadKafka(): Promise<Kafka> {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [leastMajor, leastMinor] = LEAST_NODE;
+  if (major < leastMajor || (major === leastMajor && minor < leastMinor))
+    throw new OutboxError('INVALID_CONFIG', `kafkaPublisher needs Node ${LEAST_NODE.join('.')} or newer`);
+  return import('@platformatic/kafka');
+}
+
+/** The options that every client of the package shares. `attempt` says with which broker to begin. */
+export function clientOptions(
+  options: ResolvedOptions,
+  attempt = 0,
+): {
+  clientId: string;
+  bootstrapBrokers: string[];
+  connectTimeout: number;
+  requestTimeout: number;
+  timeout: number;
+  retries: number;
+  autocreateTopics: boolean;
+} {
+  const { brokers = [], clientId, timeoutMs, sasl, tls } = options;
+  const first = attempt % Math.max(1, brokers.length);
+  return {
+    clientId,
+    // A broker that accepts connections but never answers must not be the first one forever.
+    bootstrapBrokers: [...brokers.slice(first), ...brokers.slice(0, first)],
+    connectTimeout: Math.min(MAX_CONNECT_MS, timeoutMs),
+    requestTimeout: timeoutMs,
+    timeout: timeoutMs,
+    retries: 0,
+    autocreateTopics: false,
+    ...(sasl && { sasl: { ...sasl } }),
+    ...(tls && { tls: { ...tls } }),
+  };
+}
+
+/** How long one broker may take to accept a connection. */
+const MAX_CONNECT_MS = 5_000;
+/** With none, or with 1, an idempotent producer of this package would try forever. */
+const IDEMPOTENT_RETRIES = 2;
+
+/** Creates a producer and connects it. Rejects with the error of the client; soon, if the signal aborts. */
+export async function openClient(
+  options: ResolvedOptions,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<KafkaClient> {
+  const { Producer, compatibilityPartitioner } = await loadKafka();
+  const hash = (key: Buffer): number => compatibilityPartitioner({ topic: '' }, key);
+  if (options.producer) return { producer: options.producer, hash, close: async () => {} };
+  const idempotency = options.idempotent
+    ? { idempotent: true, retries: IDEMPOTENT_RETRIES, retryDelay: RETRY_DELAY_MS }
+    : {};
+  const producer = new Producer({ ...clientOptions(options, attempt), ...idempotency });
+  const close = async (): Promise<void> => {
+    // An orderly close waits for what was written to leave this host, which a frozen network never lets happen.
+    for (const [, { socket }] of producer.connections) socket?.destroy();
+    await producer.close(true);
+  };
+  signal.addEventListener('abort', close);
+  try {
+    await producer.metadata({ topics: [], autocreateTopics: false, retries: 0 });
+    return { producer, hash, close };
+  } catch (error) {
+    await close();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', close);
+  }
+}
+
+const RETRY_DELAY_MS = 200;

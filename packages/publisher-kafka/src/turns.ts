@@ -1,0 +1,52 @@
+import { UnavailableError } from '@postcommit/core';
+
+/** Work that is done one after another, in the order in which it was asked for. */
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  take<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Resolves when all that was asked for until now is done. */
+  get over(): Promise<unknown> {
+    return this.#last;
+  }
+}
+
+/** Resolves as `work` does; rejects as soon as the signal aborts. The work itself can't be cancelled. */
+export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let giveUp = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    giveUp = () => reject(signal.reason);
+    signal.addEventListener('abort', giveUp);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+/** Runs work with a signal that also aborts after `limitMs`, because the cluster did not answer in time. */
+export async function withDeadline<T>(
+  signal: AbortSignal,
+  limitMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(noAnswer(limitMs)), limitMs);
+  try {
+    return await work(AbortSignal.any([signal, deadline.signal]));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function noAnswer(limitMs: number): UnavailableError {
+  const cause = new Error(`no answer for ${limitMs} ms`);
+  return new UnavailableError('Kafka did not confirm in time; it may have stored the rows', { cause });
+}

@@ -1,0 +1,109 @@
+import { isOutboxError } from '@postcommit/core';
+import { absenceOf, SharedConnection } from '@postcommit/core/internal';
+import { ConfirmedChannel } from './confirmed-channel.js';
+import { openConnection } from './connect.js';
+import { type Connection, withinLimit } from './connection.js';
+import { notConnected } from './errors.js';
+import type { ResolvedOptions } from './options.js';
+import { declareTopology } from './topology.js';
+
+/** Opens the connection and its channel when they are needed, and again after they were lost. Ends with `stop`. */
+export class ChannelSource {
+  readonly #options: ResolvedOptions;
+  readonly #stopping = new AbortController();
+  readonly #connections: SharedConnection<Connection>;
+  readonly #channels: SharedConnection<ConfirmedChannel>;
+  #latest: Connection | undefined;
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options;
+    this.#connections = new SharedConnection({
+      open: () => this.#connect(),
+      close: (connection) => connection.close(),
+    });
+    this.#channels = new SharedConnection({
+      open: () => this.#openChannel(),
+      close: (channel) => channel.close(),
+    });
+  }
+
+  /** Aborts when nothing more may be sent. */
+  get stopped(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  get isOpen(): boolean {
+    return this.#channels.isOpen;
+  }
+
+  get blockedBecause(): string | undefined {
+    return this.#latest?.blockedBecause;
+  }
+
+  async channel(): Promise<ConfirmedChannel> {
+    const channel = await this.#channels.get();
+    if (!channel.closing) return channel;
+    await this.#channels.lost(channel);
+    return this.#channels.get();
+  }
+
+  async connection(): Promise<Connection> {
+    const connection = await this.#connections.get();
+    if (!connection.isLost) return connection;
+    await this.#connections.lost(connection);
+    return this.#connections.get();
+  }
+
+  /** Drops what a channel has not sent. The connection goes with it, unless it belongs to the application. */
+  abandon(channel: ConfirmedChannel): void {
+    const { connection } = channel;
+    void this.#channels.lost(channel);
+    if (connection.isOwn) {
+      connection.destroy();
+      void this.#connections.lost(connection);
+    } else {
+      void channel.close();
+    }
+  }
+
+  /** Ends what is being sent, and closes what was opened. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#channels.close();
+    await this.#connections.close();
+  }
+
+  async #connect(): Promise<Connection> {
+    const connection = await openConnection(this.#options, this.stopped);
+    this.#latest = connection;
+    connection.whenLost(() => void this.#connections.lost(connection));
+    try {
+      await this.#bounded(connection, declareTopology(connection, this.#options));
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  async #openChannel(): Promise<ConfirmedChannel> {
+    const connection = await this.connection();
+    const { client } = connection;
+    const opened = await this.#bounded(connection, client.createConfirmChannel());
+    const channel = new ConfirmedChannel(opened, connection, this.#options.exchange);
+    channel.whenClosed(() => void this.#channels.lost(channel));
+    return channel;
+  }
+
+  async #bounded<T>(connection: Connection, step: Promise<T>): Promise<T> {
+    try {
+      return await withinLimit(this.#options.connectTimeoutMs, step, () => {
+        connection.destroy();
+        void this.#connections.lost(connection);
+      });
+    } catch (error) {
+      if (isOutboxError(error) || absenceOf(error)) throw error;
+      throw notConnected('RabbitMQ did not open a channel', error);
+    }
+  }
+}

@@ -1,0 +1,15 @@
+import type { Scene } from './scene.js';
+
+/** Throws if the publisher fails the behaviour. Behaviours are data, so the suite can be tested against broken publishers. */
+export type Behaviour = (scene: Scene) => Promise<void>;
+
+/** A group of behaviours. Each key is the sentence that names the test. */
+export interface BehaviourGroup {
+  readonly name: string;
+  readonly behaviours: Readonly<Record<string, Behaviour>>;
+}
+
+/** The fixture lacks what a behaviour needs, so the test is skipped with this message. */
+export class NotApplicable extends Error {
+  override readonly name = 'NotApplicable';
+}

@@ -1,0 +1,79 @@
+import { MESSAGE_HEADERS } from '@postcommit/core/internal';
+import { expect } from 'vitest';
+import { type BehaviourGroup, NotApplicable } from '../behaviour.js';
+import { expectFulfilled } from '../expectations.js';
+import type { ReceivedMessage } from '../publisher-harness.js';
+import { idsOf } from '../test-rows.js';
+
+/** The value of a header, whatever the broker has done to the case of its name. */
+export function headerOf({ headers }: ReceivedMessage, name: string): string | undefined {
+  const found = Object.keys(headers).find((key) => key.toLowerCase() === name.toLowerCase());
+  return found === undefined ? undefined : headers[found];
+}
+
+function text(message: ReceivedMessage): string {
+  return Buffer.from(message.body).toString('base64');
+}
+
+export const identity: BehaviourGroup = {
+  name: 'identity',
+  behaviours: {
+    'the id of a message is that of its row, as a header and in the field of the broker': async (scene) => {
+      const sender = await scene.started();
+      const row = scene.row({ id: 'order-4711/paid' });
+      expectFulfilled(await sender.publish(row));
+      const message = await scene.message(row);
+      expect(message.id).toBe(row.id);
+      expect(headerOf(message, MESSAGE_HEADERS.id)).toBe(row.id);
+      if ('nativeId' in message) expect(message.nativeId).toBe(row.id);
+    },
+
+    'each row of a batch has its own id, body and headers': async (scene) => {
+      const sender = await scene.started();
+      const rows = scene.rows(20, (index) => ({ headers: { number: `${index}` } }));
+      for (const result of await sender.batch(rows)) expectFulfilled(result);
+      const messages = await scene.arrived(...rows);
+      const numbers = new Map(messages.map((message) => [message.id, message]));
+      for (const [index, row] of rows.entries()) {
+        const message = numbers.get(row.id);
+        if (!message) throw new Error(`row ${row.id} did not arrive`);
+        expect(Buffer.from(message.body).toString()).toBe(JSON.stringify({ number: index }));
+        expect(headerOf(message, 'number')).toBe(`${index}`);
+      }
+    },
+
+    'a row that is published again has the same id, body and headers': async (scene) => {
+      if (scene.traits.dedupes) throw new NotApplicable('the broker drops the second message');
+      const sender = await scene.started();
+      const row = scene.row({ headers: { tenant: 'a' } });
+      expectFulfilled(await sender.publish(row));
+      expectFulfilled(await sender.publish({ ...row, attempts: 4, lastError: 'away' }));
+      const [first, second] = await scene.arrived(row);
+      if (!first || !second) throw new Error('the second message did not arrive');
+      expect(text(second)).toBe(text(first));
+      expect(second.contentType).toBe(first.contentType);
+      for (const name of [...Object.values(MESSAGE_HEADERS), 'tenant'])
+        expect(headerOf(second, name), name).toBe(headerOf(first, name));
+    },
+
+    'a row whose answer was lost is published again under the same id': async (scene) => {
+      const sender = await scene.connected();
+      const before = idsOf(await scene.fixture.received());
+      const row = scene.row();
+      scene.fixture.link.loseNextAnswer();
+      await sender.deliver(row);
+      await scene.arrived(row);
+      const after = idsOf(await scene.fixture.received()).slice(before.length);
+      expect(new Set(after)).toEqual(new Set([row.id]));
+    },
+
+    'a row that was published twice arrives once if the broker drops duplicates': async (scene) => {
+      scene.needsTrait('dedupes');
+      const sender = await scene.started();
+      const row = scene.row();
+      expectFulfilled(await sender.publish(row));
+      expectFulfilled(await sender.publish({ ...row, attempts: 1 }));
+      expect(await scene.arrivedAtLast(sender, [row])).toHaveLength(1);
+    },
+  },
+};
