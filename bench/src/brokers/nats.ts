@@ -8,7 +8,8 @@ const servers = process.env.NATS_URL ?? 'nats://127.0.0.1:4222';
 export const nats: BenchBroker = {
   id: 'nats',
   name: 'NATS JetStream',
-  settings: 'a stream on disk, without replicas; each message acknowledged, with its id for the dedupe window',
+  settings:
+    'a stream on disk, without replicas; each message acknowledged, with its id for the dedupe window',
   absent: async () => {
     try {
       await (await connect({ servers, timeout: 2_000, reconnect: false })).close();

@@ -37,7 +37,9 @@ class ReportingBatches extends Reporting {
   ): Promise<readonly PublishResult[]> {
     const results = (await this.publisher.publishBatch?.(rows, context)) ?? [];
     this.report(
-      rows.flatMap(({ payload }, index) => (results[index]?.status === 'fulfilled' ? [orderOf(payload)] : [])),
+      rows.flatMap(({ payload }, index) =>
+        results[index]?.status === 'fulfilled' ? [orderOf(payload)] : [],
+      ),
     );
     return results;
   }

@@ -4,9 +4,9 @@ import { drain } from '../drain.js';
 import { joined, linesFor, scaled, type TrialOf } from '../lines.js';
 import { count, rateOf } from '../statistics.js';
 import { BATCH_SIZE, payload } from '../subject.js';
-import { type BrokerSubjects, brokerSubjects } from '../subjects/to-broker.js';
 import { pages } from '../subjects/outbox-table.js';
 import { postcommitPg } from '../subjects/postcommit-pg.js';
+import { type BrokerSubjects, brokerSubjects } from '../subjects/to-broker.js';
 
 const RATE = 'rows/s';
 

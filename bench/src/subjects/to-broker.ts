@@ -1,6 +1,6 @@
 import { OutboxPgModule } from '@postcommit/store-pg';
-import { type BenchBroker, type OpenBroker } from '../brokers/broker.js';
 import { brokers } from '../brokers/all.js';
+import type { BenchBroker, OpenBroker } from '../brokers/broker.js';
 import { reporting } from '../brokers/reporting-publisher.js';
 import { BATCH_SIZE, type OpenSubject, orderOf, type Place, type Subject } from '../subject.js';
 import { createOutbox, outboxTable } from './outbox-table.js';
@@ -45,9 +45,11 @@ export const brokerSubjects: readonly BrokerSubjects[] = brokers.map((broker) =>
 }));
 
 interface Kind extends Pick<Subject, 'settings' | 'isOurs' | 'isLimit'> {
-  consume?(place: Place, open: OpenBroker, report: Parameters<NonNullable<OpenSubject['consume']>>[0]): ReturnType<
-    NonNullable<OpenSubject['consume']>
-  >;
+  consume?(
+    place: Place,
+    open: OpenBroker,
+    report: Parameters<NonNullable<OpenSubject['consume']>>[0],
+  ): ReturnType<NonNullable<OpenSubject['consume']>>;
 }
 
 function subject(broker: BenchBroker, kind: string, name: string, { consume, ...rest }: Kind): Subject {

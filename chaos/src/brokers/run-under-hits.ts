@@ -52,7 +52,15 @@ export async function runUnderHits(target: BrokerTarget, options: HitOptions): P
     const verdict = judge(committed, await target.received());
     const { name, fault } = target;
     const seconds = Math.round((performance.now() - startedAt) / 1_000);
-    return { name, fault, rows: options.rows, hits: options.hits, seconds, ...verdict, ...(await leftovers(pool)) };
+    return {
+      name,
+      fault,
+      rows: options.rows,
+      hits: options.hits,
+      seconds,
+      ...verdict,
+      ...(await leftovers(pool)),
+    };
   } finally {
     await outbox.stop();
     await pool.end();
@@ -83,7 +91,8 @@ class Progress {
       await pause(POLL_MS);
       if (this.#dispatched > before) deadline = performance.now() + PATIENCE_MS;
       before = this.#dispatched;
-      if (performance.now() > deadline) throw new Error(`${before} rows are published, and no more for ${PATIENCE_MS} ms`);
+      if (performance.now() > deadline)
+        throw new Error(`${before} rows are published, and no more for ${PATIENCE_MS} ms`);
     }
   }
 }

@@ -3,9 +3,8 @@ import { BROKERS, type BrokerName, isBrokerName } from './brokers/real-broker.js
 
 export const USAGE = `Usage: npm run demo -- [--broker ${BROKERS.join('|')}]
 
-  --broker name   delivers to that broker on its usual port instead of to tables; RABBITMQ_URL, NATS_URL and
-                  KAFKA_BROKERS name another one. Kafka needs Node 22.22 or newer; without KAFKA_BROKERS it is the
-                  mock cluster of librdkafka
+  --broker name   delivers to that broker instead of to tables. RabbitMQ and NATS on their usual ports, or at
+                  RABBITMQ_URL and NATS_URL; Kafka is librdkafka's mock cluster, and needs Node 22.22 or newer
   --help`;
 
 /** The message says what is wrong. */

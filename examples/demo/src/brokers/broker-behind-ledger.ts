@@ -1,8 +1,14 @@
 import { type MessageFormat, type OutboxPublisher, type OutboxRow, routePublisher } from '@postcommit/core';
 import type pg from 'pg';
 import { Broker } from '../broker.js';
-import { POISON_TOPIC, type OrderChange } from '../producers.js';
-import { type Arrival, type BrokerAddress, type BrokerName, loadBroker, type RealBroker } from './real-broker.js';
+import { type OrderChange, POISON_TOPIC } from '../producers.js';
+import {
+  type Arrival,
+  type BrokerAddress,
+  type BrokerName,
+  loadBroker,
+  type RealBroker,
+} from './real-broker.js';
 
 /** The headers by which the ledger knows who delivered a message. */
 const DISPATCHER = 'demo-dispatcher';

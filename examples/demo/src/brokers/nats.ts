@@ -21,7 +21,9 @@ export const nats: BrokerKind = {
     const messages = await consumer.consume({ max_messages: 100 });
     const consuming = (async () => {
       for await (const message of messages) {
-        const headers = Object.fromEntries(message.headers?.keys().map((key) => [key, message.headers?.get(key) ?? '']) ?? []);
+        const headers = Object.fromEntries(
+          message.headers?.keys().map((key) => [key, message.headers?.get(key) ?? '']) ?? [],
+        );
         await onArrival({ id: headers['Nats-Msg-Id'] ?? '', body: message.string(), headers });
         message.ack();
       }

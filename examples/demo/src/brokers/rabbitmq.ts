@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { rabbitmqPublisher } from '@postcommit/publisher-rabbitmq';
-import { connect } from 'amqplib';
+import { type ConsumeMessage, connect } from 'amqplib';
 import { openLink } from '../../../../packages/publisher-testkit/src/link.js';
 import { type BrokerKind, BrokerMissing } from './real-broker.js';
 
@@ -17,13 +17,14 @@ export const rabbitmq: BrokerKind = {
     await channel.assertExchange(destination, 'topic', { durable: true });
     await channel.assertQueue(destination, { durable: true });
     await channel.bindQueue(destination, destination, '#');
+    const take = async ({ properties, content }: ConsumeMessage): Promise<void> => {
+      const { messageId, headers = {} } = properties;
+      await onArrival({ id: String(messageId), body: content.toString(), headers: { ...headers } });
+    };
     // One at a time: the ledger has the order of arrival.
     await channel.prefetch(1);
-    await channel.consume(destination, async (message) => {
-      if (!message) return;
-      const { messageId, headers = {} } = message.properties;
-      await onArrival({ id: String(messageId), body: message.content.toString(), headers: { ...headers } });
-      channel.ack(message);
+    await channel.consume(destination, (message) => {
+      if (message) void take(message).then(() => channel.ack(message));
     });
     const link = await openLink(target);
     const through = new URL(url);

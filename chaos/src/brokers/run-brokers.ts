@@ -2,8 +2,10 @@
  * Brokers that are killed under load, on private instances: `npm run chaos -- --brokers`. Every committed row must be
  * at the broker afterwards, in order within its key.
  */
-import { openDatabase } from '@internal/test-database/database';
+
 import { BrokerUnavailable } from '@internal/test-brokers/broker-process';
+import { openDatabase } from '@internal/test-database/database';
+import { BadArgument } from '../arguments.js';
 import { type HitResult, runUnderHits } from './run-under-hits.js';
 import { TARGETS, type TargetName } from './targets.js';
 
@@ -20,6 +22,7 @@ export async function runBrokers({ rows, hits, only, say }: BrokerRunOptions): P
   const names = (Object.keys(TARGETS) as TargetName[]).filter(
     (name) => only.length === 0 || only.includes(name),
   );
+  if (names.length === 0) throw new BadArgument(`no broker is called ${only.join(' ')}`);
   let areKept = true;
   for (const name of names) {
     const result = await runOne(name, rows, hits, say);
