@@ -1,6 +1,9 @@
 import koffi from 'koffi';
 import { BrokerUnavailable } from './broker-process.js';
 
+export type { LoggedRecord } from './kafka-log.js';
+export { KafkaLog } from './kafka-log.js';
+
 /** Error codes of the protocol that the tests make the mock cluster answer with. */
 export const KAFKA_ERRORS = {
   none: 0,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { isOutboxError } from '@postcommit/core';
 import { absenceOf, SharedConnection } from '@postcommit/core/internal';
 import { ConfirmedChannel } from './confirmed-channel.js';
@@ -17,6 +18,8 @@ export class ChannelSource {
 
   constructor(options: ResolvedOptions) {
     this.#options = options;
+    // Every publish in flight listens to it.
+    setMaxListeners(0, this.#stopping.signal);
     this.#connections = new SharedConnection({
       open: () => this.#connect(),
       close: (connection) => connection.close(),
@@ -66,6 +69,12 @@ export class ChannelSource {
     }
   }
 
+  /** Looks at the broker beside the rows. Every error says that the broker is away. */
+  async inspect<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.connection();
+    return this.#bounded(connection, work(connection));
+  }
+
   /** Ends what is being sent, and closes what was opened. */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -103,7 +112,7 @@ export class ChannelSource {
       });
     } catch (error) {
       if (isOutboxError(error) || absenceOf(error)) throw error;
-      throw notConnected('RabbitMQ did not open a channel', error);
+      throw notConnected('RabbitMQ closed the channel or the connection', error);
     }
   }
 }

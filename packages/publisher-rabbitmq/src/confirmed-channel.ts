@@ -1,4 +1,4 @@
-import type { Connection } from './connection.js';
+import { type Connection, quietly } from './connection.js';
 import { type Closing, isClosedError, replyCodeOf } from './errors.js';
 import { Gate } from './gate.js';
 import type { Message } from './message.js';
@@ -35,9 +35,9 @@ export class ConfirmedChannel {
     this.connection = connection;
     this.#channel = channel;
     this.#exchange = exchange;
-    channel.on('return', (message: Returned) => this.#returned(message));
+    channel.on('return', (message) => this.#returned(message as Returned));
     channel.on('drain', () => this.#drained.open());
-    channel.on('error', (error: unknown) => {
+    channel.on('error', (error) => {
       this.#error = error;
     });
     // First of all listeners: amqplib's own one fails what is unconfirmed, which must know by then that it is closed.
@@ -88,13 +88,10 @@ export class ConfirmedChannel {
     }
   }
 
+  /** Closing our own connection ends its channels as well. */
   async close(): Promise<void> {
-    if (this.#closing) return;
-    try {
-      await this.#channel.close();
-    } catch {
-      // It has closed with its connection.
-    }
+    if (this.#closing || this.connection.isOwn) return;
+    await quietly(this.#channel.close());
   }
 
   #answer(inFlight: InFlight, error: unknown): void {

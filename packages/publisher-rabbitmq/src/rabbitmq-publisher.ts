@@ -75,7 +75,7 @@ export class RabbitmqPublisher extends OutboxPublisher {
   }
 
   override async check(): Promise<readonly PublisherProblem[]> {
-    return problemsOf(await this.#source.connection(), this.#options);
+    return this.#source.inspect((connection) => problemsOf(connection, this.#options));
   }
 
   override health(): PublisherHealth {

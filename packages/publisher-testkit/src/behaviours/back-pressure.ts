@@ -3,11 +3,10 @@ import { runInNewContext } from 'node:vm';
 import type { OutboxRow } from '@postcommit/core';
 import { expect } from 'vitest';
 import type { BehaviourGroup } from '../behaviour.js';
-import { expectFulfilled } from '../expectations.js';
+import { expectAllFulfilled } from '../expectations.js';
 import type { Scene } from '../scene.js';
 import type { Sender } from '../sender.js';
 import { idsOf } from '../test-rows.js';
-import { until } from '../waiting.js';
 
 const ROWS = 10_000;
 const BATCH = 1_000;
@@ -18,7 +17,7 @@ async function publishMany(scene: Scene, sender: Sender, watch: (row: OutboxRow)
   const publishOne = async (): Promise<void> => {
     const rows = scene.rows(BATCH, () => ({ payload: PAYLOAD }));
     for (const row of rows) watch(row);
-    for (const result of await sender.batch(rows)) expectFulfilled(result);
+    expectAllFulfilled(await sender.batch(rows), rows);
   };
   const lane = async (): Promise<void> => {
     for (let batches = 0; batches < ROWS / BATCH / 2; batches++) await publishOne();
@@ -34,13 +33,12 @@ export const backPressure: BehaviourGroup = {
       const ids: string[] = [];
       await publishMany(scene, sender, ({ id }) => ids.push(id));
       const expected = new Set(ids);
-      const arrived = await until(
+      const arrived = await scene.until(
         async () => {
           const received = idsOf(await scene.received(expected));
           return received.length >= ROWS ? received : undefined;
         },
         () => 'not all of 10,000 rows arrived',
-        20_000,
       );
       expect(arrived).toHaveLength(ROWS);
       expect(new Set(arrived).size).toBe(ROWS);
@@ -51,7 +49,7 @@ export const backPressure: BehaviourGroup = {
       const kept: WeakRef<OutboxRow>[] = [];
       await publishMany(scene, sender, (row) => kept.push(new WeakRef(row)));
       const count = (): number => kept.filter((row) => row.deref() !== undefined).length;
-      await until(
+      await scene.until(
         () => {
           collectGarbage();
           return count() < ROWS / 10 || undefined;

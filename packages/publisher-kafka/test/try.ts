@@ -1,0 +1,14 @@
+import { mockHarness } from './kafka-harness.js';
+setTimeout(()=>{console.log('resources', process.getActiveResourcesInfo()); process.exit(1)}, 8000);
+console.log('opening');
+const f = await mockHarness.open();
+console.log('open', f.link.port);
+const p = f.createPublisher();
+await p.start?.(); console.log('started');
+await p.publish({id:'1', topic:'orders', payload:{}, headers:{}, createdAt:new Date(), availableAt:new Date(), attempts:0, retakes:0, retry:{}}, {attempt:1, signal:new AbortController().signal});
+console.log('published');
+console.log(await f.received());
+await p.stop?.({}); console.log('stopped');
+await f.close();
+console.log('closed');
+process.exit(0);
