@@ -117,7 +117,7 @@ export class MinimalStore extends OutboxStore {
   }
 
   async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
-    assertRequeueOptions(options);
+    assertRequeueOptions(options, this.pipeline);
     const stored = this.#table.rows.get(id);
     if (!stored) throw new OutboxError('ROW_NOT_FOUND', `no row with id '${id}'`);
     this.#startAnew(stored, options.retry);
@@ -126,7 +126,7 @@ export class MinimalStore extends OutboxStore {
   async requeueWhere(filter: RowFilter, limit: number, options: RequeueOptions = {}): Promise<number> {
     assertFilter(filter);
     assertLimit(limit);
-    assertRequeueOptions(options);
+    assertRequeueOptions(options, this.pipeline);
     const found = this.#matching(requeueFilter(filter))
       .sort(inOrder('oldest'))
       .slice(0, limit)
