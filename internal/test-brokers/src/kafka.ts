@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import koffi from 'koffi';
 import { BrokerUnavailable } from './broker-process.js';
 
@@ -96,9 +97,11 @@ export class MockKafkaCluster {
     this.#library.setVersions(this.#cluster, KAFKA_REQUESTS[request], least, most);
   }
 
-  close(): void {
-    this.#library.destroyCluster(this.#cluster);
-    this.#library.destroyClient(this.#client);
+  /** Often takes a second, which librdkafka sleeps. */
+  async close(): Promise<void> {
+    const { destroyCluster, destroyClient } = this.#library;
+    await promisify(destroyCluster.async)(this.#cluster);
+    destroyClient(this.#client);
   }
 }
 
@@ -122,7 +125,7 @@ interface Library {
   newClient(type: number, config: Handle, errorText: Buffer, bytes: number): Handle;
   destroyClient(client: Handle): void;
   newCluster(client: Handle, brokers: number): Handle;
-  destroyCluster(cluster: Handle): void;
+  readonly destroyCluster: { async(cluster: Handle, callback: (error: unknown) => void): void };
   bootstraps(cluster: Handle): string;
   createTopic(cluster: Handle, name: string, partitions: number, replicas: number): number;
   setLeader(cluster: Handle, topic: string, partition: number, broker: number): number;
