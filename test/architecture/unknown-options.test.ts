@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { registerOutboxCommands } from '@postcommit/cli';
 import {
   composeModules,
+  createOutbox,
   DispatchEvents,
   EnqueuePipeline,
   type Module,
@@ -11,12 +12,13 @@ import {
   OutboxModule,
   OutboxWorker,
   PermanentError,
+  publishInWaves,
   runUntilSignal,
   TransientError,
   UnavailableError,
 } from '@postcommit/core';
 import { createUuidv7 } from '@postcommit/core/internal';
-import { OutboxModule as NestOutboxModule } from '@postcommit/nestjs';
+import { OutboxModule as NestOutboxModule, OutboxHealthIndicator } from '@postcommit/nestjs';
 import {
   MemoryEventBus,
   OnEvent,
@@ -28,11 +30,16 @@ import {
 import { OutboxRetentionModule } from '@postcommit/retention';
 import { ScheduledMessagesModule, ScheduleService } from '@postcommit/scheduled-messages';
 import { CronerScheduler, OutboxDispatchJob, OutboxSchedulerModule } from '@postcommit/scheduler';
-import { MemoryOutboxStore, OutboxMemoryModule } from '@postcommit/store-memory';
+import { MemoryOutboxStore, memoryStore, OutboxMemoryModule } from '@postcommit/store-memory';
 import { OutboxPgModule, PgOutboxStore } from '@postcommit/store-pg';
 import { OutboxPrismaModule, PrismaOutboxStore } from '@postcommit/store-prisma';
 import { SqlJobLock, SqlOutboxSchema, SqlOutboxStore } from '@postcommit/store-sql';
-import { OutboxTypeormModule, TypeormOutboxStore } from '@postcommit/store-typeorm';
+import {
+  OutboxTypeormModule,
+  outboxEntitiesFor,
+  TypeormOutboxStore,
+  typeormDatabase,
+} from '@postcommit/store-typeorm';
 import { OutboxTelemetryModule } from '@postcommit/telemetry';
 import { Command } from 'commander';
 import pg from 'pg';
@@ -64,6 +71,7 @@ const app = composeModules([OutboxModule, OutboxMemoryModule]);
 const worker = new OutboxWorker(store, publish);
 
 const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
+  ['createOutbox', () => createOutbox(odd({ store: memoryStore(), module: [] })), 'module', 'modules'],
   ['OutboxModule', () => OutboxModule.forRoot(odd({ maxAttempt: 5 })), 'maxAttempt', 'maxAttempts'],
   [
     'OutboxModule: onBacklog',
@@ -152,6 +160,8 @@ const CONFIG: ReadonlyArray<[string, () => unknown, string, string]> = [
     'datasource',
     'dataSource',
   ],
+  ['typeormDatabase', () => typeormDatabase(dataSource, odd({ tables: 'x' })), 'tables', 'table'],
+  ['outboxEntitiesFor', () => outboxEntitiesFor(odd({ types: 'mysql' })), 'types', 'type'],
   ['PrismaOutboxStore', () => new PrismaOutboxStore(client, odd({ wakeUp: false })), 'wakeUp', 'wakeup'],
   ['OutboxPrismaModule', () => OutboxPrismaModule.forRoot(odd({ clients: client })), 'clients', 'client'],
   [
@@ -288,7 +298,30 @@ describe('an unknown option of an error is refused', () => {
   });
 });
 
+const health = new OutboxHealthIndicator({ app, options: { isPolling: true } } as never);
+const processed = new SqlProcessedMessages(async () => [], {});
+
 const CALLS: ReadonlyArray<[string, () => Promise<unknown>, string, string]> = [
+  [
+    'fetchPending',
+    () => store.fetchPending(5, odd({ exceptTopic: ['a'] })),
+    'INVALID_ARGUMENT',
+    "'exceptTopics'?",
+  ],
+  [
+    'isHealthy',
+    () => health.isHealthy('outbox', odd({ maxOldestAgeMs: 5 })),
+    'INVALID_ARGUMENT',
+    'maxOldestPendingAgeMs',
+  ],
+  ['purge', () => processed.purge(odd({ ageMS: 5 })), 'INVALID_ARGUMENT', "'ageMs'?"],
+  ['requeue', () => store.requeue('x', odd({ retrys: 5 })), 'INVALID_ARGUMENT', "'retry'?"],
+  [
+    'publishInWaves',
+    () => publishInWaves([], async () => [], odd({ maxRow: 5 })),
+    'INVALID_ARGUMENT',
+    "'maxRows'?",
+  ],
   ['entry 0', () => store.enqueue(odd({ topc: 'a', payload: 1 })), 'INVALID_ENTRY', "'topic'?"],
   [
     'entry 1',

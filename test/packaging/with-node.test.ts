@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
@@ -20,8 +21,8 @@ chmod +x "$3/node_modules/\${last%@*}/bin/node"
 
 /** One process: a shell and its child could get the signal between fork and exec, where it is lost. */
 const WAIT_FOR_TERM = `
-  process.once('SIGTERM', () => { console.log('caught'); clearInterval(open); });
-  const open = setInterval(() => {}, 1000);
+  process.once('SIGTERM', () => { console.log('caught'); clearTimeout(open); });
+  const open = setTimeout(() => {}, 60_000);
   console.log('ready');
 `;
 
@@ -32,11 +33,15 @@ interface Ended {
 }
 
 interface Started {
-  readonly ended: Promise<Ended>;
-  /** Its first output. */
-  readonly speaks: Promise<unknown>;
+  /** Rejects, with what is left of it, if it does not end. */
+  ended(): Promise<Ended>;
+  /** Resolves with its first output; rejects if it ends without. */
+  speaks(): Promise<unknown>;
   kill(signal: NodeJS.Signals): boolean;
 }
+
+/** Less than a test may take. */
+const PATIENCE_MS = 25_000;
 
 function start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Started {
   const child = spawn(process.execPath, [script, ...args], {
@@ -50,7 +55,29 @@ function start(script: string, args: readonly string[], env: NodeJS.ProcessEnv):
       output[name] += text;
     });
   const ended = once(child, 'close').then(([code, signal]) => ({ code: code ?? signal, ...output }));
-  return { ended, speaks: once(child.stdout, 'data'), kill: (signal) => child.kill(signal) };
+  const spoke = once(child.stdout, 'data');
+  const within = <T>(what: string, work: Promise<T>) => Promise.race([work, hangs(what, output)]);
+  return {
+    ended: () => within('did not end', ended),
+    speaks: () =>
+      within(
+        'said nothing',
+        Promise.race([
+          spoke,
+          ended.then((end) => Promise.reject(new Error(`ended: ${JSON.stringify(end)}`))),
+        ]),
+      ),
+    kill: (signal) => child.kill(signal),
+  };
+}
+
+/** Rejects after a while, and says which processes there are and what they wait for. */
+async function hangs(what: string, output: object): Promise<never> {
+  await setTimeout(PATIENCE_MS, undefined, { ref: false });
+  const columns = 'pid,ppid,pgid,stat,pending,blocked,caught,wchan:24,args';
+  const { stdout } = spawnSync('ps', ['-eo', columns], { encoding: 'utf8' });
+  const own = stdout.split('\n').filter((line) => /with-node|WAIT|caught|postcommit-with/.test(line));
+  throw new Error(`${what}: ${JSON.stringify(output)}\n${own.join('\n')}`);
 }
 
 /** A checkout without a cache, on a machine with that npm. */
@@ -86,14 +113,14 @@ describe('scripts/with-node.mjs', () => {
       join(checkout, 'scripts/with-node.mjs'),
       ['24', 'node', '-p', 'process.version'],
       process.env,
-    ).ended;
+    ).ended();
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^v24\.\d+\.\d+\n$/) });
   });
 
   it('fetches a Node once, also for two who ask at the same time, and keeps it', async () => {
     const { folder, withNode, npmCalls } = await freshCheckout();
-    const both = await Promise.all([withNode(['26', 'node']).ended, withNode(['26', 'node']).ended]);
-    const third = await withNode(['26', 'node']).ended;
+    const both = await Promise.all([withNode(['26', 'node']).ended(), withNode(['26', 'node']).ended()]);
+    const third = await withNode(['26', 'node']).ended();
     for (const { code, stdout } of [...both, third]) {
       expect(code).toBe(0);
       expect(stdout).toMatch(new RegExp(`^${folder}/\\.cache/node-[\\w-]+@26\\.\\d+\\.\\d+/node_modules/`));
@@ -103,11 +130,11 @@ describe('scripts/with-node.mjs', () => {
 
   it('passes on the exit code of the command, and an interrupt to it', async () => {
     const { withNode } = await freshCheckout();
-    expect(await withNode(['22', 'sh', '-c', 'exit 7']).ended).toMatchObject({ code: 7 });
+    expect(await withNode(['22', 'sh', '-c', 'exit 7']).ended()).toMatchObject({ code: 7 });
     const waiting = withNode(['22', process.execPath, '-e', WAIT_FOR_TERM]);
-    await waiting.speaks;
+    await waiting.speaks();
     waiting.kill('SIGTERM');
-    expect(await waiting.ended).toMatchObject({ code: 'SIGTERM', stdout: 'ready\ncaught\n' });
+    expect(await waiting.ended()).toMatchObject({ code: 'SIGTERM', stdout: 'ready\ncaught\n' });
   });
 
   it.each([
@@ -115,7 +142,7 @@ describe('scripts/with-node.mjs', () => {
     ['an operating system', pretend('platform', 'aix'), `aix-${process.arch}`],
   ])('skips %s that npm has no build for, and names it', async (_what, options, platform) => {
     const { withNode, npmCalls } = await freshCheckout();
-    expect(await withNode(['24', 'node'], options).ended).toEqual({
+    expect(await withNode(['24', 'node'], options).ended()).toEqual({
       code: 0,
       stdout: '',
       stderr: `Skipped: npm has no Node 24 for ${platform}\n`,
@@ -125,7 +152,7 @@ describe('scripts/with-node.mjs', () => {
 
   it.each([[[]], [['24']], [['23', 'node']], [['toString', 'node']]])('refuses %j', async (args) => {
     const { withNode } = await freshCheckout();
-    expect(await withNode(args).ended).toEqual({
+    expect(await withNode(args).ended()).toEqual({
       code: 1,
       stdout: '',
       stderr: 'Usage: node scripts/with-node.mjs 22|24|26 <command> [arguments]\n',

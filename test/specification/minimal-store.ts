@@ -17,6 +17,7 @@ import {
   stateOf,
 } from '@postcommit/core';
 import {
+  assertClaimOptions,
   assertFilter,
   assertLimit,
   assertOlderThan,
@@ -54,11 +55,12 @@ export class MinimalStore extends OutboxStore {
     this.#table = table;
   }
 
-  async fetchPending(limit: number, { exceptTopics }: ClaimOptions = {}): Promise<OutboxRow[]> {
+  async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
+    assertClaimOptions(options);
     const nowMs = this.#table.now();
     const claimToken = randomUUID();
-    return nextClaim(this.#rows, nowMs, limit, exceptTopics).map((stored) => {
+    return nextClaim(this.#rows, nowMs, limit, options.exceptTopics).map((stored) => {
       const retakes = stored.row.retakes + (stored.claimedUntilMs === undefined ? 0 : 1);
       return this.#save({
         ...stored,
@@ -115,7 +117,7 @@ export class MinimalStore extends OutboxStore {
   }
 
   async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
-    assertRequeueOptions(options);
+    assertRequeueOptions(options, this.pipeline);
     const stored = this.#table.rows.get(id);
     if (!stored) throw new OutboxError('ROW_NOT_FOUND', `no row with id '${id}'`);
     this.#startAnew(stored, options.retry);
@@ -124,7 +126,7 @@ export class MinimalStore extends OutboxStore {
   async requeueWhere(filter: RowFilter, limit: number, options: RequeueOptions = {}): Promise<number> {
     assertFilter(filter);
     assertLimit(limit);
-    assertRequeueOptions(options);
+    assertRequeueOptions(options, this.pipeline);
     const found = this.#matching(requeueFilter(filter))
       .sort(inOrder('oldest'))
       .slice(0, limit)

@@ -45,8 +45,12 @@ export function parseTime(text: string): Date {
   );
 }
 
-/** Parses `fixed:5s`, or `exponential:1s` with an optional maximum delay: `exponential:1s:1h`. */
+/**
+ * Parses `fixed:5s`, or `exponential:1s` with an optional maximum delay: `exponential:1s:1h`. Any other word is the name
+ * of a strategy.
+ */
 export function parseBackoff(text: string): BackoffOptions {
+  if (/^[\w.-]{1,100}$/.test(text) && text !== 'fixed' && text !== 'exponential') return { type: text };
   const [type, delay = '', max, ...rest] = text.split(':');
   const delayMs = durationMsOf(delay);
   const maxDelayMs = max === undefined ? undefined : (durationMsOf(max) ?? Number.NaN);
@@ -55,6 +59,6 @@ export function parseBackoff(text: string): BackoffOptions {
     return { type, delayMs, ...(maxDelayMs !== undefined && { maxDelayMs }) };
   }
   throw new InvalidArgumentError(
-    'It must be a type, a delay and optionally a maximum delay: fixed:5s, exponential:1s, exponential:1s:1h.',
+    'It must be a type, a delay and optionally a maximum delay (fixed:5s, exponential:1s, exponential:1s:1h), or the name of a backoff strategy.',
   );
 }

@@ -149,6 +149,19 @@ describe('outbox:retry with a new policy', () => {
     expect(await retryOf('b')).toEqual(policy);
   });
 
+  it('takes the name of a strategy, and rejects one that the application has not configured', async () => {
+    line = new CommandLine([], {
+      outbox: { publisher: async () => {}, backoffStrategies: { linear: () => 1 } },
+    });
+    await dead('a');
+    expect(await line.run('outbox:retry', 'a', '--backoff', 'linaer')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^outbox:retry: .*'linaer' is not configured.*use 'linear'\n$/),
+    });
+    expect(await line.run('outbox:retry', 'a', '--backoff', 'linear')).toMatchObject({ code: 0 });
+    expect(await retryOf('a')).toEqual({ backoff: { type: 'linear' } });
+  });
+
   it('keeps the parts that are not passed', async () => {
     await store().enqueue({
       id: 'a',
@@ -160,16 +173,22 @@ describe('outbox:retry with a new policy', () => {
     expect(await retryOf('a')).toEqual({ maxAttempts: 9, backoff: { type: 'fixed', delayMs: 10 } });
   });
 
-  it.each(['fixed', 'fixed:', 'fixed:5', 'linear:5s', 'exponential:1h:1s', 'exponential:1s:2s:3s', ''])(
-    'refuses the backoff %j with an example',
-    async (backoff) => {
-      await dead('a');
-      const { code, stderr } = await line.run('outbox:retry', 'a', '--backoff', backoff);
-      expect(code).toBe(2);
-      expect(stderr).toMatch(/^error: option '--backoff <spec>' .*fixed:5s.*\n$/);
-      expect(await store().count()).toMatchObject({ dead: 1 });
-    },
-  );
+  it.each([
+    'fixed',
+    'exponential',
+    'fixed:',
+    'fixed:5',
+    'linear:5s',
+    'exponential:1h:1s',
+    'exponential:1s:2s:3s',
+    '',
+  ])('refuses the backoff %j with an example', async (backoff) => {
+    await dead('a');
+    const { code, stderr } = await line.run('outbox:retry', 'a', '--backoff', backoff);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^error: option '--backoff <spec>' .*fixed:5s.*\n$/);
+    expect(await store().count()).toMatchObject({ dead: 1 });
+  });
 
   it.each(['0', '-1', '1.5', 'many'])('refuses %j attempts', async (attempts) => {
     await dead('a');

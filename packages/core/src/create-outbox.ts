@@ -1,6 +1,7 @@
 import { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
 import type { DispatchSummary } from './message/dispatch-summary.js';
 import { OutboxError } from './message/errors.js';
+import { assertKnownOptions, type OptionNames } from './message/known-options.js';
 import type { PublishContext } from './message/publish-context.js';
 import type { EntryFor, RowFor, TopicSchemas } from './message/topic-schemas.js';
 import { composeModules, type OutboxApp } from './modules/compose-modules.js';
@@ -14,7 +15,7 @@ import {
 } from './observe/dispatch-events.js';
 import { type OutboxLogger, standardErrorLogger } from './observe/outbox-logger.js';
 import type { SchemaProblem } from './observe/schema-problem.js';
-import { OutboxModule, type OutboxModuleOptions } from './outbox-module.js';
+import { OUTBOX_MODULE_NAMES, OutboxModule, type OutboxModuleOptions } from './outbox-module.js';
 import type { OutboxPublisher } from './publish/outbox-publisher.js';
 import { OutboxSchema } from './store/outbox-schema.js';
 import type { TransactionalOutboxStore } from './store/outbox-store.js';
@@ -36,6 +37,12 @@ export interface CreateOutboxOptions<Tx, Topics extends TopicSchemas>
   /** Logs what an operator needs to know; `false` disables it. @default one line per event on standard error */
   readonly logger?: OutboxLogger | false;
 }
+
+const OPTION_NAMES: OptionNames<CreateOutboxOptions<unknown, TopicSchemas>> = {
+  ...OUTBOX_MODULE_NAMES,
+  store: true,
+  modules: true,
+};
 
 /** An outbox: the store to enqueue into, and the worker that publishes what was committed. */
 export interface Outbox<Tx, Topics extends TopicSchemas> {
@@ -82,7 +89,8 @@ export interface Outbox<Tx, Topics extends TopicSchemas> {
 export function createOutbox<Tx, const Topics extends TopicSchemas = {}>(
   options: CreateOutboxOptions<Tx, Topics>,
 ): Outbox<Tx, Topics> {
-  const { store: storeModule, topics, modules = [], logger = standardErrorLogger, ...rest } = options;
+  assertKnownOptions<object>('createOutbox', options, OPTION_NAMES);
+  const { store: storeModule, topics, modules = [], logger = standardErrorLogger, ...rest } = options ?? {};
   if (typeof storeModule?.store !== 'function')
     throw new OutboxError(
       'INVALID_CONFIG',

@@ -23,6 +23,7 @@ export { topicMatcher } from './message/topic-pattern.js';
 
 // Writing a store
 export type { ClaimOptions } from './store/claim-options.js';
+export { assertClaimOptions } from './store/claim-options.js';
 export type { LookAhead } from './store/look-ahead.js';
 export { OutboxDriver } from './store/outbox-driver.js';
 export { assertLimit, assertOlderThan } from './store/outbox-store.js';
@@ -52,8 +53,10 @@ export type { PublishLayer, PublishStep } from './observe/interceptors.js';
 // Writing a publisher
 export { absenceOf } from './publish/absence.js';
 export {
+  assertMessageFormat,
   cloudEventAttributes,
   encodeRow,
+  MESSAGE_FORMAT_NAMES,
   MESSAGE_HEADERS,
   structuredCloudEvent,
 } from './publish/message-format.js';

@@ -11,6 +11,7 @@ import { type OutboxInterceptor, OutboxInterceptors } from '../src/observe/inter
 import { OutboxModule, type OutboxModuleOptions } from '../src/outbox-module.js';
 import { OutboxPublisher } from '../src/publish/outbox-publisher.js';
 import { OutboxRoutes } from '../src/publish/publisher-routes.js';
+import { PublisherRuns } from '../src/publish/publisher-runs.js';
 import { OutboxDriver } from '../src/store/outbox-driver.js';
 import { OutboxPauses } from '../src/store/outbox-pauses.js';
 import { OutboxStore } from '../src/store/outbox-store.js';
@@ -55,6 +56,7 @@ describe('OutboxModule with OutboxMemoryModule', () => {
       EnqueuePipeline,
       OutboxDispatcher,
       OutboxWorker,
+      PublisherRuns,
       MemoryTable,
       MemoryOutboxStore,
       OutboxStore,

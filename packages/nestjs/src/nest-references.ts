@@ -38,8 +38,10 @@ export class ReferredPrismaClient implements PrismaClientLike {
   }
 }
 
-/** What a publisher may have besides `publish`. The engine decides by whether the method exists. */
-const OPTIONAL_METHODS = ['publishBatch', 'destinationOf', 'start', 'stop', 'check', 'health'] as const;
+/** The engine looks for these before Nest has created the provider. */
+const EARLY_METHODS = ['publishBatch', 'destinationOf'] as const;
+/** Of the life cycle; not asked for before the application starts. */
+const LATE_METHODS = ['start', 'stop', 'check', 'health'] as const;
 
 /** A publisher that is a provider: Nest creates it after the outbox is composed. */
 export function referredPublisher(
@@ -47,12 +49,15 @@ export function referredPublisher(
   publisher: NestReference<OutboxPublisher>,
 ): OutboxPublisher {
   const referred = new ReferredPublisher(publisher);
-  for (const name of OPTIONAL_METHODS) {
+  for (const name of EARLY_METHODS) {
     if (typeof publisherClass.prototype[name] !== 'function') continue;
     const call = (...args: unknown[]): unknown =>
       Reflect.apply(publisher.get()[name] ?? missing(name), publisher.get(), args);
     Object.defineProperty(referred, name, { value: call });
   }
+  for (const name of LATE_METHODS)
+    Object.defineProperty(referred, name, { get: () => publisher.get()[name]?.bind(publisher.get()) });
+  Object.defineProperty(referred, 'name', { get: () => publisher.get().name });
   return referred;
 }
 

@@ -1,5 +1,5 @@
 import { OutboxWorker, type WorkerHealth } from '@postcommit/core';
-import { OutboxDriver } from '@postcommit/core/internal';
+import { assertKnownOptions, type OptionNames, OutboxDriver } from '@postcommit/core/internal';
 import type { OutboxComposition } from './outbox-composition.js';
 
 export interface OutboxHealthOptions {
@@ -10,6 +10,8 @@ export interface OutboxHealthOptions {
    */
   readonly maxOldestPendingAgeMs?: number;
 }
+
+const HEALTH_NAMES: OptionNames<OutboxHealthOptions> = { maxOldestPendingAgeMs: true };
 
 /** The result type that `HealthCheckService.check` of @nestjs/terminus expects. */
 export type OutboxHealthResult<Key extends string = string> = Record<
@@ -30,11 +32,17 @@ export class OutboxHealthIndicator {
     this.#composition = composition;
   }
 
-  /** Reports the health of the outbox. Never rejects. */
+  /**
+   * Reports the health of the outbox. A failing check is `down`, not a rejection.
+   *
+   * @throws `INVALID_ARGUMENT` for an unknown option.
+   */
   async isHealthy<const Key extends string = 'outbox'>(
     key: Key = 'outbox' as Key,
-    { maxOldestPendingAgeMs = Number.POSITIVE_INFINITY }: OutboxHealthOptions = {},
+    options: OutboxHealthOptions = {},
   ): Promise<OutboxHealthResult<Key>> {
+    assertKnownOptions('isHealthy', options, HEALTH_NAMES, 'INVALID_ARGUMENT');
+    const { maxOldestPendingAgeMs = Number.POSITIVE_INFINITY } = options;
     const { status, ...details } = await this.#composition.app.get(OutboxWorker).health();
     const runs = this.#hasWorker ? status === 'up' : details.error === undefined;
     const isInTime = (details.oldestPendingAgeMs ?? 0) <= maxOldestPendingAgeMs;

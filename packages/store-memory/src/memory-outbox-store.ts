@@ -18,6 +18,7 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import {
+  assertClaimOptions,
   assertFilter,
   assertKnownOptions,
   assertLimit,
@@ -101,6 +102,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
 
   async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
+    assertClaimOptions(options);
     const { exceptTopics, token = this.#newToken() } = options;
     const nowMs = this.#table.now();
     const rows = claimable(this.#table.rows(), nowMs, limit, exceptTopics);
@@ -174,7 +176,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   }
 
   async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
-    assertRequeueOptions(options);
+    assertRequeueOptions(options, this.pipeline);
     const row = this.#table.get(id);
     if (!row) throw new OutboxError('ROW_NOT_FOUND', `no row with id '${id}'`);
     this.#requeueRow(row, options.retry);
@@ -183,7 +185,7 @@ export class MemoryOutboxStore extends TransactionalOutboxStore<MemoryTransactio
   async requeueWhere(filter: RowFilter, limit: number, options: RequeueOptions = {}): Promise<number> {
     assertFilter(filter);
     assertLimit(limit);
-    assertRequeueOptions(options);
+    assertRequeueOptions(options, this.pipeline);
     const rows = this.#page(requeueFilter(filter), limit, 'oldest').sort((a, b) => a.seq - b.seq);
     for (const row of rows) this.#requeueRow(row, options.retry);
     return rows.length;

@@ -111,5 +111,15 @@ describeOnDatabases((fixture) => {
       expect(await process(alice, 'mailer', 'new')).toBe(false);
       await alice.commit();
     });
+
+    it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '7d', undefined])(
+      'purge rejects an age of %j',
+      async (ageMs) => {
+        await expect(processed().purge({ ageMs: ageMs as number })).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          message: `purge: ageMs must be 0 or more, got ${String(ageMs)}`,
+        });
+      },
+    );
   });
 });

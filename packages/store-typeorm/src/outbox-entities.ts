@@ -1,3 +1,4 @@
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import type { TableOptions } from '@postcommit/store-sql';
 import type { EntitySchema } from 'typeorm';
 import { kindOf, type OutboxDataSourceType } from './typeorm-database.js';
@@ -7,13 +8,14 @@ export interface OutboxEntitiesOptions extends TableOptions {
   readonly type?: OutboxDataSourceType;
 }
 
+const OPTION_NAMES: OptionNames<OutboxEntitiesOptions> = { type: true, table: true, schema: true };
+
 /**
  * Returns the entities of all tables, for the `entities` of a data source. On PostgreSQL, `synchronize` creates the
  * tables. On other databases `OutboxSchema` does, and the entities are only for your queries.
  */
-export function outboxEntitiesFor({
-  type = 'postgres',
-  ...options
-}: OutboxEntitiesOptions = {}): EntitySchema[] {
+export function outboxEntitiesFor(given: OutboxEntitiesOptions = {}): EntitySchema[] {
+  assertKnownOptions('outboxEntitiesFor', given, OPTION_NAMES);
+  const { type = 'postgres', ...options } = given;
   return kindOf(type).entities(options);
 }

@@ -19,8 +19,7 @@ import {
 } from '@postcommit/store-sql';
 import { DataSource, type EntitySchema } from 'typeorm';
 import { listenClientOf } from './listen-client.js';
-import { outboxEntitiesFor } from './outbox-entities.js';
-import { assertDataSource, type OutboxDataSourceType, typeormDatabase } from './typeorm-database.js';
+import { assertDataSource, databaseOf, kindOf, type OutboxDataSourceType } from './typeorm-database.js';
 import {
   TYPEORM_STORE_OPTION_NAMES,
   TypeormOutboxStore,
@@ -88,7 +87,7 @@ export const OutboxTypeormModule = {
         ...sqlCapabilities<TypeormDatabase>(
           (token, make) =>
             provideFactory(token, [DataSource, ClaimSessions], (source, claimSessions) =>
-              make({ ...typeormDatabase(source, options), claimSessions, dataSource: source }),
+              make({ ...databaseOf(source, options), claimSessions, dataSource: source }),
             ),
           { ...options, listenClient: listenClient ?? listenClientFor(typeOf(dataSource, type)) },
         ),
@@ -143,7 +142,7 @@ function withEntities(
   type: OutboxDataSourceType = 'postgres',
   place: TableOptions,
 ): DataSource {
-  const dataSource = make(outboxEntitiesFor({ ...place, type }));
+  const dataSource = make(kindOf(type).entities(place));
   const made = dataSource.options.type;
   if (made === type) return dataSource;
   throw new OutboxError(

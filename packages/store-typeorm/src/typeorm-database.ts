@@ -1,4 +1,5 @@
 import { OutboxError } from '@postcommit/core';
+import { assertKnownOptions, type OptionNames } from '@postcommit/core/internal';
 import {
   mysql,
   postgres,
@@ -29,6 +30,8 @@ export interface TypeormDatabaseOptions extends TableOptions {
    */
   readonly busyTimeoutMs?: number;
 }
+
+const OPTION_NAMES: OptionNames<TypeormDatabaseOptions> = { table: true, schema: true, busyTimeoutMs: true };
 
 /** How the outbox works on a type of data source. */
 interface DatabaseKind {
@@ -91,6 +94,15 @@ export function typeormDatabase(
   dataSource: DataSource,
   options: TypeormDatabaseOptions = {},
 ): SqlDatabase & { readonly executor: SqlExecutor<TypeormTransaction> } {
+  assertKnownOptions('typeormDatabase', options, OPTION_NAMES);
+  return databaseOf(dataSource, options);
+}
+
+/** The same with the options of a store, which has checked their names. */
+export function databaseOf(
+  dataSource: DataSource,
+  options: TypeormDatabaseOptions,
+): ReturnType<typeof typeormDatabase> {
   assertDataSource(dataSource);
   const kind = kindOf(dataSource.options.type);
   return { executor: kind.executor(dataSource, options), table: placeOf(kind, dataSource, options) };

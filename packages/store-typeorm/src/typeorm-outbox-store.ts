@@ -1,7 +1,7 @@
 import { assertKnownOptions, nameToken, type OptionNames } from '@postcommit/core/internal';
 import { SQL_STORE_OPTION_NAMES, SqlOutboxStore, type SqlOutboxStoreOptions } from '@postcommit/store-sql';
 import type { DataSource } from 'typeorm';
-import { type TypeormDatabaseOptions, typeormDatabase } from './typeorm-database.js';
+import { databaseOf, type TypeormDatabaseOptions } from './typeorm-database.js';
 import { type TypeormTransaction, transactionOf } from './typeorm-transaction.js';
 
 export interface TypeormOutboxStoreOptions
@@ -24,7 +24,7 @@ export class TypeormOutboxStore extends SqlOutboxStore<TypeormTransaction> {
 
   constructor(dataSource: DataSource, options: TypeormOutboxStoreOptions = {}) {
     assertKnownOptions('TypeormOutboxStore', options, TYPEORM_STORE_OPTION_NAMES);
-    const { executor, table } = typeormDatabase(dataSource, options);
+    const { executor, table } = databaseOf(dataSource, options);
     const { busyTimeoutMs: _, ...shared } = options;
     super(executor, { ...shared, ...table });
   }

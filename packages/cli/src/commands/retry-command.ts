@@ -25,7 +25,11 @@ export const retryCommand: OutboxCommand = {
     command
       .option('--limit <n>', 'with a filter: maximum number of rows, oldest first', parseLimit, 100)
       .option('--attempts <n>', 'new maximum number of attempts', parseLimit)
-      .option('--backoff <spec>', 'new backoff: fixed:5s, exponential:1s:1h', parseBackoff)
+      .option(
+        '--backoff <spec>',
+        'new backoff: fixed:5s, exponential:1s:1h, or the name of a strategy',
+        parseBackoff,
+      )
       .option('--dry-run', 'with a filter: only show the rows, and how many match');
   },
   async run(context) {

@@ -139,8 +139,7 @@ export class BatchPublishing {
   }
 
   #refuse(flight: RowInFlight, target: RowTarget): void {
-    this.#options.availability.refused(flight.row, target);
-    this.#end(flight, unavailable(flight, target.breaker.releaseMs));
+    this.#end(flight, unavailable(flight, this.#options.availability.refused(flight.row, target)));
   }
 
   /** Ends the rows that must not be published and returns the others. */
@@ -184,8 +183,9 @@ export class BatchPublishing {
 
   #verdictBefore(flight: RowInFlight): Outcome | undefined | Promise<Outcome | undefined> {
     if (this.#queue.isHeldBack(flight)) return released(flight);
-    const { verdicts, claimedAtMs } = this.#options;
-    return verdicts.beforePublish(flight.row, claimedAtMs);
+    const { verdicts, claimedAtMs, pauses } = this.#options;
+    const verdict = () => verdicts.beforePublish(flight.row, claimedAtMs);
+    return pauses.freshened?.then(verdict) ?? verdict();
   }
 
   #mayStart(flight: RowInFlight): boolean {

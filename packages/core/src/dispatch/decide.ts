@@ -5,6 +5,7 @@ import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import type { Outcome } from '../message/outcome.js';
+import { leastDelayMs, type RetryAfterFields } from '../message/retry-after.js';
 import { backoffDelayMs, boundedDelayMs, type Random, type RetryPolicy } from '../message/retry-policy.js';
 
 /** What becomes of a row whose publish failed. */
@@ -37,7 +38,7 @@ export function decide(
   const attempts = row.attempts + 1;
   if (attempts >= (row.retry.maxAttempts ?? policy.maxAttempts)) return dead('exhausted');
   const delayMs = configuredDelayMs(policy, attempts, error, row, random);
-  return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastDelayMs(error))) };
+  return { kind: 'retry', delayMs: boundedDelayMs(Math.max(delayMs, leastDelayMs(fieldsOf(error)))) };
 }
 
 /** The outcome of a failed publish. Never throws: one row must not fail the rest of its batch. */
@@ -55,7 +56,7 @@ export function outcomeOfError(
       : { id: row.id, kind: 'failed', error: text, delayMs: decision.delayMs };
   } catch (broken) {
     const both = errorText(`${text} (and the backoff function failed: ${errorText(broken)})`);
-    const delayMs = Math.max(BROKEN_BACKOFF_DELAY_MS, leastDelayMs(error));
+    const delayMs = Math.max(BROKEN_BACKOFF_DELAY_MS, leastDelayMs(fieldsOf(error)));
     return { id: row.id, kind: 'failed', error: both, delayMs: boundedDelayMs(delayMs) };
   }
 }
@@ -80,18 +81,8 @@ function configuredDelayMs(
   );
 }
 
-/** The shortest delay that the receiver asked for. `retryAfter` is in seconds, as in the HTTP header. */
-function leastDelayMs(error: unknown): number {
-  const { retryAfterMs, retryAfter } = fieldsOf(error);
-  if (typeof retryAfterMs === 'number' && retryAfterMs >= 0) return retryAfterMs;
-  const isSeconds = typeof retryAfter === 'number' && Number.isFinite(retryAfter) && retryAfter >= 0;
-  return isSeconds ? retryAfter * 1_000 : 0;
-}
-
-interface ErrorFields {
+interface ErrorFields extends RetryAfterFields {
   readonly permanent?: unknown;
-  readonly retryAfterMs?: unknown;
-  readonly retryAfter?: unknown;
   readonly deadReason?: unknown;
 }
 

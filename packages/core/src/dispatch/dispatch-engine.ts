@@ -6,7 +6,7 @@ import type { Random } from '../message/retry-policy.js';
 import type { StopOptions } from '../modules/lifecycle.js';
 import { DispatchEvents } from '../observe/dispatch-events.js';
 import { intercept, type OutboxInterceptor, publishLayers } from '../observe/interceptors.js';
-import { Availability, PausedTopics } from '../publish/availability.js';
+import { Availability, type ClaimPlan, PausedTopics } from '../publish/availability.js';
 import { type OutboxPublisher, type PublishFunction, toPublisher } from '../publish/outbox-publisher.js';
 import { PublisherRuns } from '../publish/publisher-runs.js';
 import { StoreCalls } from '../runtime/store-calls.js';
@@ -19,7 +19,7 @@ import { type BatchContext, ClaimedBatch } from './claimed-batch.js';
 import { LateClaims } from './late-claims.js';
 import { assertPublishFitsClaim, CONFIG_NAMES, type OutboxConfig, resolveConfig } from './outbox-config.js';
 import { PublishSlots } from './publish-bounded.js';
-import { type ClaimPlan, RateLimits } from './rate-limits.js';
+import { RateLimits } from './rate-limits.js';
 import { StoreClock } from './store-clock.js';
 import { Verdicts } from './verdicts.js';
 
@@ -63,19 +63,20 @@ export class DispatchEngine {
   readonly availability: Availability;
   readonly pauses: PausedTopics;
   readonly publishers: PublisherRuns;
+  /** Stops the publishers that were started here, unless they are shared: then nobody knows who else needs them. */
+  readonly stopPublishers: (options: StopOptions) => Promise<void>;
   /** The calls to the store that we wait for. */
   readonly calls: StoreCalls;
   readonly #limits: RateLimits | undefined;
   readonly #context: Omit<BatchContext, 'layers'>;
   readonly #lateClaims: LateClaims;
   readonly #interceptors: readonly OutboxInterceptor[];
-  /** Whether nobody else stops the publishers. */
-  readonly #ownsPublishers: boolean;
 
   constructor(
     store: OutboxStore,
     publisher: OutboxPublisher | PublishFunction,
     options: DispatcherOptions = {},
+    looksAheadEveryMs = 0,
   ) {
     const { pipeline, interceptors, events, publisherRuns, clock = systemClock, random, ...config } = options;
     this.config = resolveConfig(config);
@@ -83,13 +84,15 @@ export class DispatchEngine {
     this.calls = new StoreCalls(clock, store.claimTimeoutMs);
     const target = toPublisher(publisher);
     const emitter = events ?? new DispatchEvents();
-    this.#ownsPublishers = publisherRuns === undefined;
     this.publishers =
       publisherRuns ?? new PublisherRuns(emitter, { redeliveryAfterMs: store.claimTimeoutMs });
+    this.stopPublishers = async (stopOptions) => {
+      if (publisherRuns === undefined) await this.publishers.stop(stopOptions);
+    };
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
     const { rateLimit } = this.config;
     this.#limits = rateLimit && new RateLimits(rateLimit, clock);
-    this.pauses = new PausedTopics(() => this.lookAhead(), clock);
+    this.pauses = new PausedTopics(() => this.lookAhead(), clock, looksAheadEveryMs);
     this.#context = {
       ...this.config,
       store,
@@ -117,8 +120,8 @@ export class DispatchEngine {
     const { store, calls, clock, events } = this.#context;
     // Read before the claim is sent, so that our deadline passes before the database's.
     const sentAtMs = clock.monotonicMs();
-    const plan = this.#limits?.plan(limit) ?? { limit, exceptTopics: [] };
-    const fetching = store.fetchPending(plan.limit, this.#claimOptions(plan, grant));
+    const plan = planOf(limit, this.availability, this.pauses, this.#limits);
+    const fetching = store.fetchPending(plan.limit, claimOptions(plan, grant));
     try {
       const rows = await calls.answer('claim', fetching);
       const token = rows[0]?.claimToken;
@@ -140,22 +143,14 @@ export class DispatchEngine {
     }
   }
 
-  /** How long to wait at most before the next claim, for rows of limited topics. */
-  get limitedWaitMs(): number {
-    return this.#limits?.waitMs ?? Number.POSITIVE_INFINITY;
-  }
-
-  #claimOptions(plan: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {
-    const away = this.availability.topicsAway();
-    const exceptTopics = [...new Set([...away, ...this.pauses.list, ...plan.exceptTopics])];
-    return {
-      ...(grant && { token: grant.token }),
-      ...(exceptTopics.length > 0 && { exceptTopics }),
-    };
+  /** How long to wait at most before the next claim, for rows of topics that the last one left out. */
+  get leftOutWaitMs(): number {
+    return Math.min(this.#limits?.waitMs ?? Number.POSITIVE_INFINITY, this.availability.topics.tryInMs);
   }
 
   async lookAhead(): Promise<LookAhead> {
     const { store, calls } = this.#context;
+    this.pauses.asked();
     const ahead = await calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
     this.pauses.are(ahead.pausedTopics);
     if (ahead.nowMs !== undefined) this.#context.storeClock?.heard(ahead.nowMs);
@@ -172,11 +167,6 @@ export class DispatchEngine {
     if (this.#interceptors.length === 0) return work(limit);
     const layers = this.#interceptors.map((interceptor) => interceptor.dispatch?.bind(interceptor));
     return intercept(layers, work)(limit);
-  }
-
-  /** Stops the publishers that were started here. */
-  async stopPublishers(options: StopOptions): Promise<void> {
-    if (this.#ownsPublishers) await this.publishers.stop(options);
   }
 
   /** Allows publishes to start. */
@@ -207,4 +197,23 @@ export class DispatchEngine {
       `all ${this.config.concurrency} concurrent publishes timed out and are still running; the publisher must stop when context.signal aborts`,
     );
   }
+}
+
+function claimOptions({ exceptTopics }: ClaimPlan, grant: ClaimGrant | undefined): ClaimOptions {
+  return {
+    ...(grant && { token: grant.token }),
+    ...(exceptTopics.length > 0 && { exceptTopics }),
+  };
+}
+
+function planOf(
+  limit: number,
+  { topics }: Availability,
+  pauses: PausedTopics,
+  limits: RateLimits | undefined,
+): ClaimPlan {
+  const available = topics.plan(limit);
+  const limited = limits?.plan(available.limit) ?? { limit: available.limit, exceptTopics: [] };
+  const exceptTopics = [...available.exceptTopics, ...pauses.list, ...limited.exceptTopics];
+  return { limit: limited.limit, exceptTopics: [...new Set(exceptTopics)] };
 }

@@ -77,6 +77,11 @@ export class EnqueuePipeline {
     return new EnqueuePipeline({ ...this.#options, generateId });
   }
 
+  /** The backoff strategies that entries may name. Undefined if names are not checked. */
+  get backoffStrategies(): BackoffStrategies | undefined {
+    return this.#limits.backoffStrategies;
+  }
+
   /** The topics that have a schema. */
   get topics(): Iterable<string> {
     return this.#schemas.keys();

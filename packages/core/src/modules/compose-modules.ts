@@ -1,4 +1,4 @@
-import { OutboxError } from '../message/errors.js';
+import { isOutboxError, OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import { type Binding, type Bindings, collectBindings, dependenciesOfRecipe, missing } from './bindings.js';
 import { isContributionsToken } from './contributions.js';
@@ -82,15 +82,33 @@ class ComposedApp implements OutboxApp {
 
   async start(options: StartOptions = {}): Promise<void> {
     assertKnownOptions('start', options, START_NAMES, 'INVALID_ARGUMENT');
-    return this.#runs.start(() => lifecyclesFor(this.get(Lifecycles).items, options));
+    try {
+      await this.#runs.start(() => lifecyclesFor(this.get(Lifecycles).items, options));
+    } catch (error) {
+      // The stop that gave up on the start stops them too, within its own grace period.
+      if (isOutboxError(error) && error.code === 'START_ABANDONED') throw error;
+      throw joined([error, ...(await this.#stopOnDemand({}))]);
+    }
   }
 
   async stop(options: StopOptions = {}): Promise<void> {
     assertKnownOptions('stop', options, STOP_NAMES, 'INVALID_ARGUMENT');
-    await this.#runs.stop(options);
-    // `dispatchPending()` may have started them, even if `start()` was never called.
+    const errors: unknown[] = [];
+    await this.#runs.stop(options).catch((error) => errors.push(error));
+    errors.push(...(await this.#stopOnDemand(options)));
+    if (errors.length > 0) throw joined(errors);
+  }
+
+  /**
+   * Stops what `start()` or `dispatchPending()` has started on demand, unless the application has been started again: then
+   * it is in use. Returns the errors.
+   */
+  async #stopOnDemand(options: StopOptions): Promise<unknown[]> {
+    const errors: unknown[] = [];
     for (const instance of this.#instances.values())
-      if (startsOnDemand(instance)) await instance.stop(options);
+      if (startsOnDemand(instance) && !this.#runs.isRunning)
+        await instance.stop(options).catch((error) => errors.push(error));
+    return errors;
   }
 
   #resolve(dependency: Dependency): unknown {
@@ -128,6 +146,11 @@ class ComposedApp implements OutboxApp {
     }
     return made;
   }
+}
+
+function joined([error, ...more]: readonly unknown[]): unknown {
+  if (more.length === 0) return error;
+  return new AggregateError([error, ...more], 'several parts of the application failed');
 }
 
 function lifecyclesFor(all: readonly Lifecycle[], { only }: StartOptions): Lifecycle[] {

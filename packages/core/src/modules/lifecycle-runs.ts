@@ -21,6 +21,11 @@ export class LifecycleRuns {
   #current: { readonly run: Run; readonly starting: Promise<void> } | undefined;
   #stopping: Promise<void> | undefined;
 
+  /** Whether parts are starting or running. */
+  get isRunning(): boolean {
+    return this.#current !== undefined;
+  }
+
   /** Starts all parts, or returns the promise of the current start. */
   start(lifecycles: () => readonly Lifecycle[]): Promise<void> {
     this.#current ??= this.#begin(lifecycles);

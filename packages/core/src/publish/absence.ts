@@ -1,3 +1,5 @@
+import { leastDelayMs, type RetryAfterFields } from '../message/retry-after.js';
+
 /** What an error says about the destination: it is away, and the row is not to blame. */
 export interface Absence {
   /** Every other row would fail too. If not, it may have been this row or a moment of bad luck. */
@@ -30,11 +32,10 @@ const LIKELY_CODES: ReadonlySet<unknown> = new Set([
 /** Causes may be nested, or refer to each other. */
 const MAX_CAUSES = 8;
 
-interface ErrorFields {
+interface ErrorFields extends RetryAfterFields {
   readonly permanent?: unknown;
   readonly unavailable?: unknown;
   readonly isCertain?: unknown;
-  readonly retryAfterMs?: unknown;
   readonly code?: unknown;
   readonly cause?: unknown;
 }
@@ -46,12 +47,11 @@ interface ErrorFields {
 export function absenceOf(error: unknown): Absence | undefined {
   let current = fieldsOf(error);
   if (current.permanent === true) return undefined;
-  const { retryAfterMs } = current;
-  const leastMs = typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0;
-  if (current.unavailable === true) return { isCertain: current.isCertain === true, retryAfterMs: leastMs };
+  const retryAfterMs = leastDelayMs(current);
+  if (current.unavailable === true) return { isCertain: current.isCertain === true, retryAfterMs };
   for (let causes = 0; causes < MAX_CAUSES; causes++) {
     const isCertain = CERTAIN_CODES.has(current.code);
-    if (isCertain || LIKELY_CODES.has(current.code)) return { isCertain, retryAfterMs: leastMs };
+    if (isCertain || LIKELY_CODES.has(current.code)) return { isCertain, retryAfterMs };
     if (current.cause === undefined) return undefined;
     current = fieldsOf(current.cause);
   }
@@ -62,8 +62,8 @@ export function absenceOf(error: unknown): Absence | undefined {
 function fieldsOf(error: unknown): ErrorFields {
   if (typeof error !== 'object' || error === null) return {};
   try {
-    const { permanent, unavailable, isCertain, retryAfterMs, code, cause } = error as ErrorFields;
-    return { permanent, unavailable, isCertain, retryAfterMs, code, cause };
+    const { permanent, unavailable, isCertain, retryAfterMs, retryAfter, code, cause } = error as ErrorFields;
+    return { permanent, unavailable, isCertain, retryAfterMs, retryAfter, code, cause };
   } catch {
     return {};
   }

@@ -9,6 +9,8 @@ const FAILURES_TO_OPEN = 3;
 // Waits between tries. They double and have jitter.
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
+/** More workers than these wait longer, each by the root of their number: all together they try somewhat more often. */
+const FEW_WORKERS = 8;
 /** A destination can't ask to be left alone for longer. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /** Rows released while a destination is away fall due over this time after its next try. */
@@ -37,6 +39,14 @@ export interface AbsenceVerdict {
   readonly waitMs: number;
 }
 
+export interface BreakerOptions {
+  readonly events: DispatchEvents;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** How many workers try the same destinations, as far as this one knows. */
+  readonly workers: () => number;
+}
+
 /**
  * Stops publishing to a destination that is away, and finds out when it is back by sending one real row at a time.
  * Results of publishes that began before the last change of state are ignored.
@@ -46,6 +56,7 @@ export class Breaker {
   readonly #events: DispatchEvents;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #workers: () => number;
   /** Rows that failed like an outage, each with the last ticket at that time. */
   readonly #suspects = new Map<string, number>();
   #state: State = 'available';
@@ -61,11 +72,12 @@ export class Breaker {
   #nextTryAtMs = 0;
   #lastError: unknown;
 
-  constructor(destination: string, events: DispatchEvents, clock: Clock, random: Random) {
+  constructor(destination: string, { events, clock, random, workers }: BreakerOptions) {
     this.destination = destination;
     this.#events = events;
     this.#clock = clock;
     this.#random = random;
+    this.#workers = workers;
   }
 
   /** Undefined while the destination is available. */
@@ -148,7 +160,8 @@ export class Breaker {
     const nowMs = this.#clock.monotonicMs();
     const isNew = this.#state === 'available';
     if (isNew) this.#awaySinceMs = nowMs;
-    const longestMs = Math.min(FIRST_WAIT_MS * 2 ** Math.min(this.#triesInARow, 10), LONGEST_WAIT_MS);
+    const doubledMs = Math.min(FIRST_WAIT_MS * 2 ** Math.min(this.#triesInARow, 10), LONGEST_WAIT_MS);
+    const longestMs = doubledMs * Math.sqrt(Math.max(1, this.#workers() / FEW_WORKERS));
     this.#triesInARow += 1;
     const waitMs = Math.ceil(longestMs * (0.5 + this.#random() / 2));
     this.#nextTryAtMs = nowMs + Math.max(waitMs, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));

@@ -12,6 +12,8 @@ export interface HttpResponse {
 
 /** For a 429 without a usable Retry-After header. */
 const DEFAULT_RETRY_AFTER_MS = 60_000;
+/** A receiver can't make a row wait for longer: a wrong header would hold it back for years. */
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
 const EXCERPT_LENGTH = 1_000;
 
 /** Wrong credentials, a wrong address or a receiver that is not ready: the next deployment may fix it. */
@@ -20,7 +22,8 @@ const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 405, 4
 /**
  * Returns the error to throw for an HTTP response that is not 2xx. Redirects, 401, 403, 404, 405, 407, 408, 425, 429
  * and 5xx say that the receiver is unavailable, which costs no attempts; 400, 410, 413, 415, 422 and all others are
- * permanent. For an unavailable receiver, a Retry-After header, in seconds or as a date, sets the shortest delay.
+ * permanent. For an unavailable receiver, a Retry-After header, in seconds or as a date, sets the shortest delay, of at
+ * most an hour.
  *
  * Call `fetch` with `redirect: 'manual'`. Otherwise it may follow a redirect with a GET without the body, and the 200
  * of that page would count as delivered.
@@ -68,7 +71,7 @@ function redirectText({ status, headers }: HttpResponse): string {
 function waitOf(response: HttpResponse): { retryAfterMs?: number } {
   const usual = response.status === 429 ? DEFAULT_RETRY_AFTER_MS : undefined;
   const waitMs = retryAfterMs(response) ?? usual;
-  return waitMs === undefined ? {} : { retryAfterMs: waitMs };
+  return waitMs === undefined ? {} : { retryAfterMs: Math.min(waitMs, LONGEST_RETRY_AFTER_MS) };
 }
 
 function retryAfterMs(response: HttpResponse): number | undefined {

@@ -1,3 +1,4 @@
+import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import type { OutboxRow } from '../message/outbox-row.js';
 import type { PublishResult } from './outbox-publisher.js';
 
@@ -11,6 +12,8 @@ export interface WaveOptions {
   /** The size of a row on the wire. Needed with `maxBytes`. */
   readonly bytesOf?: (row: OutboxRow) => number;
 }
+
+const WAVE_NAMES: OptionNames<WaveOptions> = { signal: true, maxRows: true, maxBytes: true, bytesOf: true };
 
 /**
  * Publishes a batch in order per key: a wave has the first unsent row of each key, and all rows without a key. The next
@@ -30,6 +33,7 @@ export async function publishInWaves(
   sendWave: (wave: readonly OutboxRow[]) => Promise<readonly PublishResult[]>,
   options: WaveOptions,
 ): Promise<PublishResult[]> {
+  assertKnownOptions('publishInWaves', options, WAVE_NAMES, 'INVALID_ARGUMENT');
   const results = new Map<OutboxRow, PublishResult>();
   let waiting: readonly OutboxRow[] = rows;
   try {
@@ -53,7 +57,7 @@ function nextWave(waiting: readonly OutboxRow[], options: WaveOptions): OutboxRo
   const keys = new Set<string>();
   let bytes = 0;
   for (const row of waiting) {
-    if (wave.length >= maxRows) break;
+    if (wave.length > 0 && wave.length >= maxRows) break;
     if (row.key !== undefined && keys.has(row.key)) continue;
     bytes += bytesOf?.(row) ?? 0;
     if (bytes > maxBytes && wave.length > 0) break;

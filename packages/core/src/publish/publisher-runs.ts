@@ -1,31 +1,13 @@
-import { errorText } from '../message/error-text.js';
-import { OutboxError } from '../message/errors.js';
 import { StartsOnDemand, type StopOptions } from '../modules/lifecycle.js';
 import { nameToken } from '../modules/token.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
-import { endsWithin, systemClock } from '../runtime/timing.js';
-import { absenceOf } from './absence.js';
-import type {
-  OutboxPublisher,
-  PublisherCheckContext,
-  PublisherHealth,
-  PublisherProblem,
-} from './outbox-publisher.js';
+import { systemClock } from '../runtime/timing.js';
+import type { OutboxPublisher, PublisherCheckContext } from './outbox-publisher.js';
 import { type FinalPublisher, finalPublishers } from './publisher-routes.js';
+import { type NamedPublisherHealth, PublisherRun, type RunContext } from './publisher-run.js';
 
-/** A broker that leaves a connection attempt unanswered counts as away. */
-const START_LIMIT_MS = 10_000;
-
-/** The health of one publisher. */
-export interface NamedPublisherHealth extends PublisherHealth {
-  readonly name: string;
-}
-
-interface Started {
-  readonly name: string;
-  ready: Promise<void>;
-  isReady: boolean;
-}
+/** Rows that get through somewhere are a reason to look for brokers that were away, but not for each batch. */
+const LATE_CHECK_EVERY_MS = 5_000;
 
 /** Starts every publisher once, before its first row, and stops those it has started. */
 export class PublisherRuns extends StartsOnDemand {
@@ -34,133 +16,107 @@ export class PublisherRuns extends StartsOnDemand {
   }
 
   readonly #events: DispatchEvents;
-  readonly #context: PublisherCheckContext;
-  readonly #started = new Map<OutboxPublisher, Started>();
-  /** Publishers whose broker was away when they started. */
-  readonly #unchecked = new Map<OutboxPublisher, string>();
+  readonly #context: RunContext;
+  readonly #runs = new Map<OutboxPublisher, PublisherRun>();
+  /** Publishers behind which everything has started. */
+  readonly #ready = new Set<OutboxPublisher>();
+  #stopping: Promise<unknown> = Promise.resolve();
   #unsubscribe: (() => void) | undefined;
+  #checkedLateAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(events: DispatchEvents, context: PublisherCheckContext) {
+  constructor(events: DispatchEvents, { redeliveryAfterMs }: PublisherCheckContext) {
     super();
     this.#events = events;
-    this.#context = context;
+    this.#context = {
+      redeliveryAfterMs,
+      report: (publisher, problem) => events.emit('publisherProblem', { ...problem, publisher }),
+      isStartedAgain: (publisher) => this.#runs.has(publisher),
+    };
   }
 
   /**
-   * Starts the publishers behind this one. Does nothing for those that have started.
+   * Starts the publishers behind this one. Does nothing for those that have started; waits for a stop in progress.
    *
    * @throws `INVALID_CONFIG` for a required problem, and any error of a publisher that is not about an absent broker.
+   * The publishers that could start remain started.
    */
   async start(publisher: OutboxPublisher): Promise<void> {
-    const all = finalPublishers(publisher).map((final) => this.#startOnce(final).ready);
-    await Promise.all(all);
+    const runs = new Set(finalPublishers(publisher).map((final) => this.#startOnce(final)));
+    throwErrors(
+      await Promise.allSettled([...runs].map(({ ready }) => ready)),
+      'several publishers failed to start',
+    );
+    const current = new Set(this.#runs.values());
+    // A stop may have come in between.
+    if ([...runs].every((run) => current.has(run))) this.#ready.add(publisher);
   }
 
-  /** Whether `start` has nothing left to do. */
+  /** Whether `start` has nothing left to do. Asked for each claim. */
   areReady(publisher: OutboxPublisher): boolean {
-    return finalPublishers(publisher).every(
-      ({ publisher: final }) => !hasStart(final) || this.#started.get(final)?.isReady,
-    );
+    if (this.#ready.has(publisher)) return true;
+    const isReady = finalPublishers(publisher).every((final) => !hasLifeCycle(final.publisher));
+    if (isReady) this.#ready.add(publisher);
+    return isReady;
   }
 
   /** Stops what was started, and reports every error. */
   async stop(options: StopOptions): Promise<void> {
-    const started = [...this.#started.keys()];
-    this.#started.clear();
-    this.#unchecked.clear();
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    this.#ready.clear();
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
-    const results = await Promise.allSettled(started.map((publisher) => publisher.stop?.(options)));
-    const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    if (errors.length === 1) throw errors[0];
-    if (errors.length > 1) throw new AggregateError(errors, 'several publishers failed to stop');
+    const stopped = Promise.allSettled(runs.map((run) => run.stop(options)));
+    this.#stopping = Promise.all([this.#stopping, stopped]);
+    await this.#stopping;
+    throwErrors(await stopped, 'several publishers failed to stop');
   }
 
   /** What the publishers that have started say about their connections. */
   health(): NamedPublisherHealth[] {
-    return [...this.#started].flatMap(([publisher, { name }]) =>
-      publisher.health ? [{ name, ...publisher.health() }] : [],
-    );
+    return [...this.#runs.values()].flatMap((run) => run.health() ?? []);
   }
 
-  #startOnce({ publisher, name }: FinalPublisher): Started {
-    const known = this.#started.get(publisher);
+  #startOnce(final: FinalPublisher): PublisherRun {
+    const known = this.#runs.get(final.publisher);
     if (known) return known;
-    const started: Started = { name, ready: Promise.resolve(), isReady: false };
-    this.#started.set(publisher, started);
-    started.ready = this.#run(publisher, started);
-    return started;
-  }
-
-  async #run(publisher: OutboxPublisher, started: Started): Promise<void> {
-    const starting = this.#startAndCheck(publisher, started.name);
-    try {
-      if (!(await endsWithin(START_LIMIT_MS, starting, systemClock))) {
-        starting.catch((error) => this.#away(publisher, started.name, error));
-        this.#away(publisher, started.name, new Error(`no answer for ${START_LIMIT_MS} ms`));
-      }
-      started.isReady = true;
-    } catch (error) {
+    this.#watch();
+    const run = new PublisherRun(final, this.#stopping, this.#context);
+    this.#runs.set(final.publisher, run);
+    run.ready.catch(() => {
       // The next call tries again: the configuration may be right by then.
-      if (this.#started.get(publisher) === started) this.#started.delete(publisher);
-      throw error;
-    }
-  }
-
-  async #startAndCheck(publisher: OutboxPublisher, name: string): Promise<void> {
-    try {
-      await publisher.start?.();
-      await this.#check(publisher, name);
-    } catch (error) {
-      if (!absenceOf(error)) throw error;
-      this.#away(publisher, name, error);
-    }
-  }
-
-  async #check(publisher: OutboxPublisher, name: string): Promise<void> {
-    const problems = (await publisher.check?.(this.#context)) ?? [];
-    const required = problems.filter(({ level }) => level === 'required');
-    if (required.length > 0) throw misconfigured(name, required);
-    for (const problem of problems) this.#events.emit('publisherProblem', { publisher: name, ...problem });
-  }
-
-  /** Its rows wait, and its settings are checked when the first of them has got through. */
-  #away(publisher: OutboxPublisher, name: string, error: unknown): void {
-    if (!this.#started.has(publisher)) return;
-    this.#unchecked.set(publisher, name);
-    this.#unsubscribe ??= this.#events.on('available', () => this.#checkLate());
-    this.#events.emit('publisherProblem', {
-      publisher: name,
-      level: 'warning',
-      problem: `not reachable at the start: ${errorText(error)}`,
-      fix: 'nothing to do if it comes back: rows wait for it and keep their attempts',
+      if (this.#runs.get(final.publisher) === run) this.#runs.delete(final.publisher);
     });
+    return run;
+  }
+
+  /** Looks for signs that a broker that was away at the start is back. */
+  #watch(): void {
+    if (this.#unsubscribe) return;
+    const unsubscribe = [
+      this.#events.on('available', () => this.#checkLate()),
+      this.#events.on('batch', ({ dispatched }) => {
+        const sinceMs = systemClock.monotonicMs() - this.#checkedLateAtMs;
+        return dispatched > 0 && sinceMs > LATE_CHECK_EVERY_MS ? this.#checkLate() : undefined;
+      }),
+    ];
+    this.#unsubscribe = () => {
+      for (const one of unsubscribe) one();
+    };
   }
 
   async #checkLate(): Promise<void> {
-    const unchecked = [...this.#unchecked];
-    this.#unchecked.clear();
-    for (const [publisher, name] of unchecked) {
-      try {
-        await this.#check(publisher, name);
-      } catch (error) {
-        const fix = 'fix it, and restart';
-        this.#events.emit('publisherProblem', {
-          publisher: name,
-          level: 'required',
-          problem: errorText(error),
-          fix,
-        });
-      }
-    }
+    this.#checkedLateAtMs = systemClock.monotonicMs();
+    await Promise.all([...this.#runs.values()].map((run) => run.checkLate()));
   }
 }
 
-function hasStart({ start, check }: OutboxPublisher): boolean {
-  return start !== undefined || check !== undefined;
+function hasLifeCycle({ start, stop, check, health }: OutboxPublisher): boolean {
+  return [start, stop, check, health].some((method) => method !== undefined);
 }
 
-function misconfigured(name: string, problems: readonly PublisherProblem[]): OutboxError {
-  const list = problems.map(({ problem, fix }) => `${problem} (to fix it: ${fix})`).join('; ');
-  return new OutboxError('INVALID_CONFIG', `publisher ${name}: ${list}`);
+function throwErrors(results: readonly PromiseSettledResult<unknown>[], several: string): void {
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors, several);
 }

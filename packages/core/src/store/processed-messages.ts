@@ -13,6 +13,10 @@ export abstract class ProcessedMessages<Tx = unknown> {
     rowId: string,
     handler: () => Promise<void>,
   ): Promise<boolean>;
-  /** Deletes records older than `ageMs`; no duplicate may arrive after that. Returns the number of deleted records. */
+  /**
+   * Deletes records older than `ageMs`; no duplicate may arrive after that. Returns the number of deleted records.
+   *
+   * @throws `INVALID_ARGUMENT` for an invalid age.
+   */
   abstract purge(olderThan: { readonly ageMs: number }): Promise<number>;
 }

@@ -1,3 +1,4 @@
+import type { EnqueuePipeline } from '../enqueue/enqueue-pipeline.js';
 import { countDead, type DeadCount } from '../message/dead-count.js';
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
@@ -119,9 +120,13 @@ export function assertPurgeFilter(filter: Pick<RowFilter, 'topic'>): void {
 const REQUEUE_NAMES: OptionNames<RequeueOptions> = { retry: true };
 
 /**
- * For stores: throws `INVALID_ARGUMENT` or `INVALID_RETRY_POLICY` for invalid options of `requeue` or `requeueWhere`.
+ * For stores: throws `INVALID_ARGUMENT` or `INVALID_RETRY_POLICY` for invalid options of `requeue` or `requeueWhere`. Pass
+ * the pipeline of the store, which knows the names of backoff strategies.
  */
-export function assertRequeueOptions(options: RequeueOptions): void {
+export function assertRequeueOptions(
+  options: RequeueOptions,
+  { backoffStrategies }: Pick<EnqueuePipeline, 'backoffStrategies'>,
+): void {
   assertKnownOptions('requeue', options, REQUEUE_NAMES, 'INVALID_ARGUMENT');
-  if (options.retry !== undefined) assertRetryOptions(options.retry, 'requeue');
+  if (options.retry !== undefined) assertRetryOptions(options.retry, 'requeue', backoffStrategies);
 }

@@ -7,7 +7,7 @@ import { nameToken } from '../modules/token.js';
 import { type DispatchEventMap, DispatchEvents } from '../observe/dispatch-events.js';
 import type { Outage } from '../publish/breaker.js';
 import type { OutboxPublisher, PublishFunction } from '../publish/outbox-publisher.js';
-import type { NamedPublisherHealth } from '../publish/publisher-runs.js';
+import type { NamedPublisherHealth } from '../publish/publisher-run.js';
 import { SILENT_AFTER_MS } from '../runtime/store-calls.js';
 import { systemClock } from '../runtime/timing.js';
 import type { OutboxStore } from '../store/outbox-store.js';
@@ -114,7 +114,12 @@ export class OutboxWorker {
     this.#wakeup = wakeup;
     this.#eventLoop = new EventLoopWatch(events, clock);
     this.#options = {
-      engine: new DispatchEngine(store, publisher, { ...dispatching, backoff, events }),
+      engine: new DispatchEngine(
+        store,
+        publisher,
+        { ...dispatching, backoff, events },
+        config.pollIntervalMs,
+      ),
       trouble: new StoreTrouble(events, clock, random),
       config,
       events,
@@ -231,8 +236,11 @@ export class OutboxWorker {
     const abandoned = await this.#run.stop(graceMs, unsubscribed);
     this.#eventLoop.stop();
     this.#run = undefined;
-    await this.#options.engine.stopPublishers({ graceMs });
-    this.events.emit('stopped', { abandoned });
+    try {
+      await this.#options.engine.stopPublishers({ graceMs });
+    } finally {
+      this.events.emit('stopped', { abandoned });
+    }
     return abandoned;
   }
 }

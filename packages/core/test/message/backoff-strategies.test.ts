@@ -167,6 +167,19 @@ describe('at enqueue', () => {
     );
   });
 
+  test('a replay with a name that is not configured is rejected, and nothing is requeued', async () => {
+    const { store: outbox } = store({ backoffStrategies });
+    await outbox.enqueue({ topic: 'a', payload: {}, id: 'x1' });
+    await outbox.markDead('x1', 'no');
+    const retry = (type: string) => ({ retry: { backoff: { type } } });
+    const unknown = refusal('INVALID_RETRY_POLICY', "requeue: backoff strategy 'respect' is not configured;");
+    await expect(outbox.requeue('x1', retry('respect'))).rejects.toEqual(unknown);
+    await expect(outbox.requeueWhere({}, 5, retry('respect'))).rejects.toEqual(unknown);
+    expect(await outbox.count()).toMatchObject({ dead: 1 });
+    await outbox.requeue('x1', retry('respect-retry-after'));
+    expect(await outbox.peek({ id: 'x1' }, 1)).toMatchObject([retry('respect-retry-after')]);
+  });
+
   test('a process that only enqueues knows the names if it has the strategies', async () => {
     await store({ worker: false }).store.enqueue(entry('mine'));
     await new MemoryOutboxStore().enqueue(entry('mine'));

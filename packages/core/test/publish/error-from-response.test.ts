@@ -121,6 +121,14 @@ describe('errorFromResponse', () => {
     expect(error).toHaveProperty('retryAfterMs', undefined);
   });
 
+  test.each(['86400', '9'.repeat(400), 'Fri, 01 Jan 2027 00:00:00 GMT'])(
+    'a receiver can not hold back a row for longer than an hour: %s',
+    async (header) => {
+      expect(await retryAfterMs(503, header)).toBe(3_600_000);
+      expect(await retryAfterMs(429, header)).toBe(3_600_000);
+    },
+  );
+
   test('503 takes the delay from Retry-After', async () => {
     expect(await retryAfterMs(503, '7')).toBe(7_000);
     expect(await retryAfterMs(503, 'garbage')).toBeUndefined();

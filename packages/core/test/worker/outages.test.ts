@@ -206,6 +206,23 @@ describe('a failure that may be the fault of the row', () => {
     expect(tries).toBe(2);
   });
 
+  test.each([
+    ['an error that says so', { unavailable: true }],
+    ['a network error', { code: 'ECONNREFUSED' }],
+  ])('%s may ask for a wait in seconds, as an HTTP header does', async (_name, fields) => {
+    const { clock, start, store } = open();
+    await store.enqueue(numbered(1));
+    let tries = 0;
+    start(async () => {
+      tries += 1;
+      throw Object.assign(new Error('busy'), { ...fields, retryAfter: 600 });
+    });
+    await clock.advance(590_000);
+    expect(tries).toBe(1);
+    await clock.advance(15_000);
+    expect(tries).toBe(2);
+  });
+
   test('an answer to an older publish does not make a second failure the fault of the row', async () => {
     const { clock, row, start, store } = open();
     await store.enqueue(numbered(2));

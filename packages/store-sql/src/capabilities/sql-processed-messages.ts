@@ -1,4 +1,5 @@
-import { ProcessedMessages } from '@postcommit/core';
+import { OutboxError, ProcessedMessages } from '@postcommit/core';
+import { assertKnownOptions } from '@postcommit/core/internal';
 import type { ProcessedStatements, SqlTableOptions } from '../dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
 import { deletedRows, inPages } from '../store/sql-outbox-store.js';
@@ -29,7 +30,11 @@ export class SqlProcessedMessages<Tx> extends ProcessedMessages<Tx> {
     return true;
   }
 
-  purge({ ageMs }: { readonly ageMs: number }): Promise<number> {
+  async purge(olderThan: { readonly ageMs: number }): Promise<number> {
+    assertKnownOptions('purge', olderThan, { ageMs: true }, 'INVALID_ARGUMENT');
+    const ageMs = olderThan?.ageMs;
+    if (!(ageMs >= 0 && Number.isFinite(ageMs)))
+      throw new OutboxError('INVALID_ARGUMENT', `purge: ageMs must be 0 or more, got ${String(ageMs)}`);
     return inPages(async (pageSize) =>
       deletedRows(await this.#executor(this.#statements.purgePage(this.#table, ageMs, pageSize))),
     );

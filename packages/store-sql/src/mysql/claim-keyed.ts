@@ -6,7 +6,7 @@ import type { TableName } from '../table-name.js';
 import { aloneIfOrphaned, isTrue, lockRows, setClaim, withFirst } from './claim.js';
 import { blockedKeys } from './claim-blocked.js';
 import { byIndex, epochMicroseconds, fromEpochMicroseconds, inOrder, list, NOW } from './columns.js';
-import { isLockTimeout } from './faults.js';
+import { faultOf, isLockTimeout } from './faults.js';
 
 /** Keys looked up per statement. */
 const KEYS_PER_QUERY = 100;
@@ -39,15 +39,16 @@ function* lockKeyedClaims(table: TableName, waitMs: number): SqlSteps {
     const isLocked = yield lockRow(table, waitMs);
     return isLocked.length === 0 ? yield makeLock(table) : isLocked;
   } catch (error) {
-    throw isLockTimeout(error) ? new KeyedLockTimeout(error) : error;
+    const isTooLong = isLockTimeout(error) || faultOf(error) === 'too slow';
+    throw isTooLong ? new KeyedLockTimeout(error) : error;
   }
 }
 
-/** MySQL has only the server's bound, 50 s by default; MariaDB reads the comment. */
+/** Where MariaDB reads a comment, MySQL, which can't bound the wait for a lock, has a hint that bounds the statement. */
 function lockRow(table: TableName, waitMs: number): SqlStatement {
   const wait = waitMs < 1_000 ? 'nowait' : `/*M! wait ${Math.round(waitMs / 1_000)} */`;
   return {
-    text: `select name from ${table.quoted('_locks')} where name = ? for update ${wait}`,
+    text: `select /*+ max_execution_time(${waitMs}) */ name from ${table.quoted('_locks')} where name = ? for update ${wait}`,
     values: [LOCK_NAME],
   };
 }

@@ -14,6 +14,7 @@ import {
   TransactionalOutboxStore,
 } from '@postcommit/core';
 import {
+  assertClaimOptions,
   assertFilter,
   assertKnownOptions,
   assertLimit,
@@ -88,6 +89,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
 
   async fetchPending(limit: number, options: ClaimOptions = {}): Promise<OutboxRow[]> {
     assertLimit(limit);
+    assertClaimOptions(options);
     const { exceptTopics, token = this.#newToken() } = options;
     if (this.#lostClaims) await this.#lostClaims.release();
     try {
@@ -188,7 +190,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   }
 
   async requeue(id: string, options: RequeueOptions = {}): Promise<void> {
-    assertRequeueOptions(options);
+    assertRequeueOptions(options, this.pipeline);
     const found = await this.#runner.run((dialect, table) => dialect.requeue(table, id, options.retry));
     if (found.length === 0) throw new OutboxError('ROW_NOT_FOUND', `no row with id '${id}'`);
   }
@@ -196,7 +198,7 @@ export abstract class SqlOutboxStore<Tx> extends TransactionalOutboxStore<Tx> {
   async requeueWhere(filter: RowFilter, limit: number, options: RequeueOptions = {}): Promise<number> {
     assertFilter(filter);
     assertLimit(limit);
-    assertRequeueOptions(options);
+    assertRequeueOptions(options, this.pipeline);
     const rows = requeueFilter(filter);
     const requeued = await this.#runner.run((dialect, table) =>
       dialect.requeueWhere(table, rows, limit, options.retry),

@@ -1,3 +1,4 @@
+import { EnqueuePipeline } from '@postcommit/core';
 import { expect } from 'vitest';
 import { type BehaviourGroup, claim, entries, entry, expectError, idsOf, stored } from '../behaviour.js';
 
@@ -119,6 +120,19 @@ export const requeuing: BehaviourGroup = {
       const pending = { state: 'pending' } as const;
       expect(await store.requeueWhere(pending, 10, { retry: { maxAttempts: 5 } })).toBe(2);
       expect((await stored(store, 'm1')).retry).toEqual({ maxAttempts: 5, backoff });
+    },
+
+    'a backoff strategy that is not configured is rejected, and nothing is requeued': async (outbox) => {
+      const pipeline = new EnqueuePipeline({ backoffStrategies: { linear: () => 1 } });
+      const store = outbox.createStore({ pipeline });
+      await store.enqueue(entries(1));
+      await store.markDead('m1', 'no');
+      const retry = { backoff: { type: 'linaer' } };
+      await expectError(store.requeue('m1', { retry }), 'INVALID_RETRY_POLICY', /'linaer' is not configured/);
+      await expectError(store.requeueWhere({}, 10, { retry }), 'INVALID_RETRY_POLICY', /'linaer' is not/);
+      expect((await store.count()).dead).toBe(1);
+      await store.requeue('m1', { retry: { backoff: { type: 'linear' } } });
+      expect((await stored(store, 'm1')).retry).toEqual({ backoff: { type: 'linear' } });
     },
 
     'an invalid policy is rejected, and nothing is requeued': async (outbox) => {

@@ -97,6 +97,8 @@ export const validation: BehaviourGroup = {
       await expectError(store.purgeDispatched(cut), 'INVALID_ARGUMENT', /unknown option 'keepLatset'/);
       const delay = { delay: 5 } as { delayMs?: number };
       await expectError(store.markFailed('waits', 'no', delay), 'INVALID_ARGUMENT', /unknown option 'delay'/);
+      const except = { exceptTopic: ['order.paid'] } as { exceptTopics?: string[] };
+      await expectError(store.fetchPending(10, except), 'INVALID_ARGUMENT', /unknown option 'exceptTopic'/);
       await expectError(store.enqueue(invalid({ topc: 'x' })), 'INVALID_ENTRY', /unknown option 'topc'/);
       expect(await store.count()).toEqual(before);
     },
