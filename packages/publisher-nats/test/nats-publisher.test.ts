@@ -119,6 +119,19 @@ describeOnNats('an error of a publish', () => {
     giveUp.abort(new Error('claim lost'));
     expect(await failing).toEqual(new Error('claim lost'));
   });
+
+  test('a signal that aborts before the confirmation does so too', async () => {
+    const scene = await openNatsScene();
+    const { subject, reader } = await scene.stream('orders');
+    const publisher = scene.publisher();
+    await publisher.start?.();
+    scene.link.holdAnswers();
+    const giveUp = new AbortController();
+    const failing = failureOf(publisher, rowOf(subject), giveUp.signal);
+    await vi.waitUntil(async () => (await reader.read()).length === 1);
+    giveUp.abort(new Error('claim lost'));
+    expect(await failing).toEqual(new Error('claim lost'));
+  });
 });
 
 describeOnNats('a confirmation', () => {
@@ -252,12 +265,13 @@ describeOnNats('the connection', () => {
     expect(publisher.health?.()).toEqual({ isConnected: true });
   });
 
-  test('is not opened again by a publish after stop', async () => {
+  test('is not opened again by a publish or a check after stop', async () => {
     const scene = await openNatsScene();
-    const { subject } = await scene.stream('orders');
-    const publisher = scene.publisher();
+    const { stream, subject } = await scene.stream('orders');
+    const publisher = scene.publisher({ stream });
     await publisher.start?.();
     await publisher.stop?.({});
+    await expect(publisher.check?.({ redeliveryAfterMs: 1_000 })).rejects.toThrow('the publisher was stopped');
     expect(await failureOf(publisher, rowOf(subject))).toMatchObject({
       message: 'the publisher was stopped',
     });

@@ -125,6 +125,15 @@ describeOnNats('declare', () => {
     expect(config).toMatchObject({ storage: 'file', discard: 'new', num_replicas: 1, subjects });
   });
 
+  test('by several processes at a time, with different settings, succeeds in all', async () => {
+    const scene = await openNatsScene();
+    const [stream, subjects] = [`${scene.prefix}-new`, [`${scene.prefix}.new`]];
+    const publishers = Array.from({ length: 8 }, (_, index) =>
+      scene.publisher({ stream, subjects, declare: { duplicateWindowMs: 60_000 + index } } as never),
+    );
+    await Promise.all(publishers.map((publisher) => publisher.start?.()));
+  });
+
   test('does so before the first row if the server was away at the start', async () => {
     const scene = await openNatsScene();
     const [stream, subject] = [`${scene.prefix}-new`, `${scene.prefix}.new`];
