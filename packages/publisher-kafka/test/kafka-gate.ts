@@ -1,9 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { type KafkaRequestFrame, readRequest, splitFrames } from './kafka-frames.js';
-import type { SaslGuard } from './sasl-guard.js';
 
 const HOST = '127.0.0.1';
+
+/** Answers some requests instead of the broker. */
+export interface RequestGuard {
+  /** Returns undefined for what the broker is to answer. */
+  answer(request: KafkaRequestFrame): Buffer | undefined;
+}
 
 /**
  * Stands before a broker, because its port is not that of the link: a Kafka client connects to the addresses that the
@@ -15,17 +20,17 @@ export class KafkaGate {
   linkPort = 0;
   readonly #server: Server;
   readonly #brokerPort: number;
-  readonly #guard: SaslGuard | undefined;
+  readonly #guard: RequestGuard | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #requests: KafkaRequestFrame[] = [];
 
-  private constructor(brokerPort: number, guard: SaslGuard | undefined) {
+  private constructor(brokerPort: number, guard: RequestGuard | undefined) {
     this.#brokerPort = brokerPort;
     this.#guard = guard;
     this.#server = createServer((client) => this.#join(client, connect(brokerPort, HOST)));
   }
 
-  static async open(broker: string | undefined, guard?: SaslGuard): Promise<KafkaGate> {
+  static async open(broker: string | undefined, guard?: RequestGuard): Promise<KafkaGate> {
     const gate = new KafkaGate(Number(broker?.split(':')[1]), guard);
     gate.#server.listen(0, HOST);
     await once(gate.#server, 'listening');

@@ -1,4 +1,5 @@
 import { answerTo, type KafkaRequestFrame, SASL_AUTHENTICATE, SASL_HANDSHAKE } from './kafka-frames.js';
+import type { RequestGuard } from './kafka-gate.js';
 
 const REFUSED = 58;
 const NO_TAGS = 0;
@@ -8,7 +9,7 @@ const EMPTY = 1;
 const NO_LIFETIME = [0, 0, 0, 0, 0, 0, 0, 0];
 
 /** A login with user name and password, which the mock cluster does not have. */
-export class SaslGuard {
+export class SaslGuard implements RequestGuard {
   readonly #password: string;
   /** Logins so far. */
   logins = 0;
@@ -17,7 +18,6 @@ export class SaslGuard {
     this.#password = password;
   }
 
-  /** Returns undefined for what the broker is to answer. */
   answer(request: KafkaRequestFrame): Buffer | undefined {
     if (request.kind === SASL_HANDSHAKE)
       return answerTo(request, [0, 0, 0, 0, 0, 1, 0, 5, ...Buffer.from('PLAIN')]);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { BrokerUnavailable } from '@internal/test-brokers/broker-process';
-import { MockKafkaCluster } from '@internal/test-brokers/kafka';
-import { KafkaLog } from '@internal/test-brokers/kafka-log';
+import { KafkaLog, MockKafkaCluster } from '@internal/test-brokers/kafka';
+
 import { kafkaPublisher } from '@postcommit/publisher-kafka';
 import { type Arrival, type BrokerKind, BrokerMissing } from './real-broker.js';
 
