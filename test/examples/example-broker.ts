@@ -1,5 +1,5 @@
-import { BrokerUnavailable } from '../../internal/test-brokers/src/broker-process.js';
-import { findNats } from '../../internal/test-brokers/src/nats.js';
+import { BrokerUnavailable } from '@internal/test-brokers/broker-process';
+import { findNats } from '@internal/test-brokers/nats';
 
 /** Examples that need a broker besides their database, and how to find it. */
 const BROKERS: Readonly<Record<string, () => Promise<unknown>>> = { nats: findNats };
