@@ -6,8 +6,9 @@ import { createTestDatabase } from '@internal/test-database/test-database';
 import { expect, it } from 'vitest';
 
 /**
- * More than this, and nobody can hold them in their head. Eight of them are there so that a worker can be taken over
- * and a statement given up: the membership, and the limits of calls and statements. One starts publishers on demand.
+ * More than this, and nobody can hold them in their head. Ten of them do little while all is well: a worker is taken over
+ * (membership), a destination is away (availability, breaker, publisher runs), a call or a statement is given up (store
+ * calls, run-work, limited query), an option is misspelled (three files that check names).
  */
 const MOST_FILES = 39;
 

@@ -1,5 +1,4 @@
 // The binary
-export type { OutboxCliConfig } from './outbox-cli-config.js';
 export { defineConfig } from './outbox-cli-config.js';
 export { runOutbox } from './run-outbox.js';
 
@@ -11,5 +10,5 @@ export { registerOutboxCommands } from './register-outbox-commands.js';
 
 // Commands of your own
 export { CommandError } from './command-error.js';
-export type { CommandContext, OutboxCommand } from './outbox-command.js';
+export type { OutboxCommand } from './outbox-command.js';
 export { OutboxCommands } from './outbox-command.js';

@@ -24,7 +24,7 @@ export interface Notes {
   readonly silentWorkers: readonly WorkerView[];
   readonly outages: readonly SharedOutage[];
   readonly paused: readonly PausedCount[];
-  /** Of all workers that are heard of: how many wake-ups reach, and how many they do not. */
+  /** Of all workers that send heartbeats: how many are listening, and how many poll. */
   readonly workers: { readonly listening: number; readonly polling: number };
 }
 

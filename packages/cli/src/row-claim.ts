@@ -3,7 +3,7 @@ import { OutboxWorkers, type WorkerIdentity, workerOf } from '@postcommit/core/i
 
 export type ClaimOwner = Pick<WorkerIdentity, 'id' | 'host' | 'pid'>;
 
-/** Who may publish a row just now. */
+/** Who may publish a row now. */
 export interface RowClaim {
   /** The id of a worker. A cron job or a command does not register. */
   readonly owner: string;

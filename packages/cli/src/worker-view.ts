@@ -21,7 +21,7 @@ export function viewWorkers(records: readonly WorkerRecord[]): WorkerView[] {
   }));
 }
 
-/** What happens to its claims; undefined for a worker that is heard of. */
+/** What happens to its claims; undefined for a worker that sends heartbeats. */
 export function fateOf({ isLost, isSilent, takeoverMs, takenOverInMs }: WorkerView): string | undefined {
   if (isLost) return 'lost';
   if (!isSilent) return undefined;

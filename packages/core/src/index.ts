@@ -49,11 +49,9 @@ export { OutboxPublisher } from './publish/outbox-publisher.js';
 export type { OutboxRoute } from './publish/publisher-routes.js';
 export { OutboxRoutes, routePublisher } from './publish/publisher-routes.js';
 export type { EncodedMessage, MessageFormat } from './publish/message-format.js';
-export type { WaveOptions } from './publish/publish-in-waves.js';
 export { publishInWaves } from './publish/publish-in-waves.js';
 
 // Dispatching
-export type { OutboxConfig } from './dispatch/outbox-config.js';
 export { OutboxDispatcher } from './dispatch/outbox-dispatcher.js';
 export type { WorkerHealth } from './worker/outbox-worker.js';
 export { OutboxWorker } from './worker/outbox-worker.js';

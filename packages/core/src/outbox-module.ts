@@ -13,11 +13,10 @@ import {
   type Provider,
   provideFactory,
 } from './modules/module.js';
-import { type DispatchEventListener, DispatchEvents } from './observe/dispatch-events.js';
-import type { FailureThreshold } from './observe/failure-count.js';
-import { assertFailureHook, FailureWatch } from './observe/failure-watch.js';
+import { DispatchEvents } from './observe/dispatch-events.js';
 import { OutboxInterceptors } from './observe/interceptors.js';
 import { logEvents } from './observe/log-events.js';
+import { assertHooks, callHooks, HOOK_NAMES, type OutboxHooks } from './observe/outbox-hooks.js';
 import type { OutboxLogger } from './observe/outbox-logger.js';
 import { OutboxPublisher, type PublishFunction, toPublisher } from './publish/outbox-publisher.js';
 import { OutboxRoutes, RoutedPublisher } from './publish/publisher-routes.js';
@@ -32,21 +31,6 @@ import { schemaCheck } from './store/schema-check.js';
 import { OutboxWorker } from './worker/outbox-worker.js';
 import { resolveWorkerConfig, WORKER_CONFIG_NAMES, type WorkerConfig } from './worker/worker-config.js';
 import { takeoverMs } from './worker/worker-watch.js';
-
-/** Hooks for alerts. Each is called after the outcome is in the table. A hook that fails never delays a row. */
-export interface OutboxHooks {
-  /** A row failed for the first time. `willRetry` is false if it is dead. */
-  readonly onFirstFailure?: DispatchEventListener<'firstFailure'>;
-  /** A row is dead. The event has everything that a dead-letter record needs. */
-  readonly onDead?: DispatchEventListener<'dead'>;
-  /**
-   * A topic had more than `threshold` failed publishes or dead rows within `windowMs`. Called again only after there
-   * were fewer. Counts this process only.
-   */
-  readonly onFailures?: FailureThreshold & { readonly notify: DispatchEventListener<'failures'> };
-  /** The worker found at least `threshold` due rows. Called again only after there were fewer. */
-  readonly onBacklog?: { readonly threshold: number; readonly notify: DispatchEventListener<'backlog'> };
-}
 
 export interface OutboxModuleOptions
   extends Partial<OutboxConfig>,
@@ -66,16 +50,12 @@ export const OUTBOX_MODULE_NAMES: OptionNames<OutboxModuleOptions> = {
   publisher: true,
   ...CONFIG_NAMES,
   ...WORKER_NAMES,
-  onFirstFailure: true,
-  onDead: true,
-  onBacklog: true,
-  onFailures: true,
+  ...HOOK_NAMES,
   topics: true,
   maxPayloadBytes: true,
   worker: true,
   logger: true,
 };
-const ON_BACKLOG_NAMES: OptionNames<OutboxHooks['onBacklog'] & object> = { threshold: true, notify: true };
 
 /** The dependencies of the dispatcher and the worker. */
 const ENGINE = [
@@ -152,7 +132,6 @@ export const OutboxModule: Module & { forRoot(options?: OutboxModuleOptions): Mo
 
 function outboxModule(options: OutboxModuleOptions): Module {
   assertKnownOptions('OutboxModule', options, OUTBOX_MODULE_NAMES);
-  assertKnownOptions('OutboxModule: onBacklog', options.onBacklog ?? {}, ON_BACKLOG_NAMES);
   const { publisher, worker = true, logger: _, topics, maxPayloadBytes, ...rest } = options;
   const { onFirstFailure, onDead, onFailures, onBacklog, ...both } = rest;
   const { pollIntervalMs, batchesInFlight, maxBytesInFlight, takeoverAfterMs, ...config } = both;
@@ -169,7 +148,7 @@ function outboxModule(options: OutboxModuleOptions): Module {
   resolveConfig(config);
   resolveWorkerConfig(working);
   new EnqueuePipeline(enqueuing);
-  if (onFailures) assertFailureHook(onFailures);
+  assertHooks(options);
   return {
     name: 'OutboxModule',
     provides: [
@@ -227,17 +206,10 @@ function redeliveryAfterMs(options: OutboxModuleOptions, { claimTimeoutMs }: Out
   return takeoverAfterMs === false ? claimTimeoutMs : takeoverMs(takeoverAfterMs, publishTimeoutMs);
 }
 
-function eventsWith(options: OutboxModuleOptions): DispatchEvents {
-  const { onFirstFailure, onDead, onFailures, onBacklog, logger } = options;
+function eventsWith({ logger, ...hooks }: OutboxModuleOptions): DispatchEvents {
   const events = new DispatchEvents();
   if (logger) logEvents(events, logger, systemClock);
-  if (onFirstFailure) events.on('firstFailure', onFirstFailure);
-  if (onDead) events.on('dead', onDead);
-  if (onBacklog) events.on('backlog', onBacklog.notify);
-  if (onFailures) {
-    new FailureWatch(events, onFailures);
-    events.on('failures', onFailures.notify);
-  }
+  callHooks(events, hooks);
   return events;
 }
 

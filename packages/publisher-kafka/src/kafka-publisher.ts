@@ -38,8 +38,8 @@ class KafkaPublisher extends OutboxPublisher {
   readonly #connection: SharedConnection<KafkaClient>;
   readonly #partitions = new PartitionChoice();
   readonly #turns = new Turns();
-  /** Ends attempts to connect. */
-  #opening = new AbortController();
+  /** Aborts when the grace period of a stop is over. */
+  #running = new AbortController();
   #attempts = 0;
 
   constructor(options: KafkaPublisherOptions) {
@@ -58,8 +58,8 @@ class KafkaPublisher extends OutboxPublisher {
 
   override async stop({ graceMs = DEFAULT_GRACE_MS }: StopOptions): Promise<void> {
     await endsWithin(graceMs, this.#turns.over, systemClock);
-    this.#opening.abort(new UnavailableError('the publisher is stopping'));
-    this.#opening = new AbortController();
+    this.#running.abort(new UnavailableError('the publisher was stopped', { cause: new Error('stop') }));
+    this.#running = new AbortController();
     await this.#connection.close();
   }
 
@@ -84,7 +84,7 @@ class KafkaPublisher extends OutboxPublisher {
     const { timeoutMs, maxBatchBytes } = this.#options;
     const rounds = new SendRounds(rows, maxBatchBytes);
     try {
-      await withDeadline(signal, timeoutMs, (limit) =>
+      await withDeadline([signal, this.#running.signal], timeoutMs, (limit) =>
         within(
           limit,
           this.#turns.take(() => this.#deliver(rows, rounds, limit)),
@@ -99,7 +99,7 @@ class KafkaPublisher extends OutboxPublisher {
   async #open(): Promise<KafkaClient> {
     const attempt = this.#attempts++;
     try {
-      return await openClient(this.#options, attempt, this.#opening.signal);
+      return await openClient(this.#options, attempt, this.#running.signal);
     } catch (error) {
       if (error instanceof OutboxError) throw error;
       throw publishError('Kafka is not available', error);

@@ -31,16 +31,16 @@ export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<
   }
 }
 
-/** Runs work with a signal that also aborts after `limitMs`, because the cluster did not answer in time. */
+/** Runs work with a signal that aborts with one of these, or after `limitMs`: the cluster did not answer in time. */
 export async function withDeadline<T>(
-  signal: AbortSignal,
+  signals: readonly AbortSignal[],
   limitMs: number,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(noAnswer(limitMs)), limitMs);
   try {
-    return await work(AbortSignal.any([signal, deadline.signal]));
+    return await work(AbortSignal.any([...signals, deadline.signal]));
   } finally {
     clearTimeout(timer);
   }

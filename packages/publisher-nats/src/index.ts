@@ -1,1 +1,9 @@
-export {};
+export type { NatsConnectionLike } from './nats-connection-like.js';
+export type {
+  Credential,
+  NatsPublisherOptions,
+  NatsServerOptions,
+  StreamSettings,
+} from './nats-options.js';
+export { natsPublisher } from './nats-publisher.js';
+export { OutboxNatsModule } from './outbox-nats-module.js';

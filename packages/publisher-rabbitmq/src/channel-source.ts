@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { isOutboxError } from '@postcommit/core';
 import { absenceOf, SharedConnection } from '@postcommit/core/internal';
 import { ConfirmedChannel } from './confirmed-channel.js';
@@ -14,16 +15,21 @@ export class ChannelSource {
   readonly #connections: SharedConnection<Connection>;
   readonly #channels: SharedConnection<ConfirmedChannel>;
   #latest: Connection | undefined;
+  /** Some message has found a queue, so one that does not is an exception. */
+  hasRouted = false;
 
   constructor(options: ResolvedOptions) {
     this.#options = options;
+    // Every publish in flight listens to it.
+    setMaxListeners(0, this.#stopping.signal);
     this.#connections = new SharedConnection({
       open: () => this.#connect(),
       close: (connection) => connection.close(),
     });
     this.#channels = new SharedConnection({
       open: () => this.#openChannel(),
-      close: (channel) => channel.close(),
+      // Closing our own connection ends its channels as well.
+      close: async (channel) => (channel.connection.isOwn ? undefined : channel.close()),
     });
   }
 
@@ -37,7 +43,7 @@ export class ChannelSource {
   }
 
   get blockedBecause(): string | undefined {
-    return this.#latest?.blockedBecause;
+    return this.#latest?.isLost ? undefined : this.#latest?.blockedBecause;
   }
 
   async channel(): Promise<ConfirmedChannel> {
@@ -47,11 +53,11 @@ export class ChannelSource {
     return this.#channels.get();
   }
 
-  async connection(): Promise<Connection> {
-    const connection = await this.#connections.get();
-    if (!connection.isLost) return connection;
-    await this.#connections.lost(connection);
-    return this.#connections.get();
+  /** A channel that nobody else uses. */
+  async newChannel(): Promise<ConfirmedChannel> {
+    const connection = await this.#connection();
+    const opened = await this.#bounded(connection, connection.client.createConfirmChannel());
+    return new ConfirmedChannel(opened, connection, this.#options.exchange);
   }
 
   /** Drops what a channel has not sent. The connection goes with it, unless it belongs to the application. */
@@ -66,11 +72,24 @@ export class ChannelSource {
     }
   }
 
+  /** Looks at the broker beside the rows. Every error says that the broker is away. */
+  async inspect<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#connection();
+    return this.#bounded(connection, work(connection));
+  }
+
   /** Ends what is being sent, and closes what was opened. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#channels.close();
     await this.#connections.close();
+  }
+
+  async #connection(): Promise<Connection> {
+    const connection = await this.#connections.get();
+    if (!connection.isLost) return connection;
+    await this.#connections.lost(connection);
+    return this.#connections.get();
   }
 
   async #connect(): Promise<Connection> {
@@ -87,10 +106,7 @@ export class ChannelSource {
   }
 
   async #openChannel(): Promise<ConfirmedChannel> {
-    const connection = await this.connection();
-    const { client } = connection;
-    const opened = await this.#bounded(connection, client.createConfirmChannel());
-    const channel = new ConfirmedChannel(opened, connection, this.#options.exchange);
+    const channel = await this.newChannel();
     channel.whenClosed(() => void this.#channels.lost(channel));
     return channel;
   }
@@ -103,7 +119,7 @@ export class ChannelSource {
       });
     } catch (error) {
       if (isOutboxError(error) || absenceOf(error)) throw error;
-      throw notConnected('RabbitMQ did not open a channel', error);
+      throw notConnected('RabbitMQ closed the channel or the connection', error);
     }
   }
 }

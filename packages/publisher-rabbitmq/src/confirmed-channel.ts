@@ -1,4 +1,4 @@
-import type { Connection } from './connection.js';
+import { type Connection, quietly } from './connection.js';
 import { type Closing, isClosedError, replyCodeOf } from './errors.js';
 import { Gate } from './gate.js';
 import type { Message } from './message.js';
@@ -28,16 +28,14 @@ export class ConfirmedChannel {
   readonly #drained = new Gate();
   #closing: Closing | undefined;
   #error: unknown;
-  /** Some message found a queue, so one that does not is an exception. */
-  #hasRouted = false;
 
   constructor(channel: RabbitmqConfirmChannel, connection: Connection, exchange: string) {
     this.connection = connection;
     this.#channel = channel;
     this.#exchange = exchange;
-    channel.on('return', (message: Returned) => this.#returned(message));
+    channel.on('return', (message) => this.#returned(message as Returned));
     channel.on('drain', () => this.#drained.open());
-    channel.on('error', (error: unknown) => {
+    channel.on('error', (error) => {
       this.#error = error;
     });
     // First of all listeners: amqplib's own one fails what is unconfirmed, which must know by then that it is closed.
@@ -47,10 +45,6 @@ export class ConfirmedChannel {
   /** Why it was closed; undefined while it is open. */
   get closing(): Closing | undefined {
     return this.#closing;
-  }
-
-  get hasRouted(): boolean {
-    return this.#hasRouted;
   }
 
   whenClosed(onClosed: () => void): void {
@@ -90,11 +84,7 @@ export class ConfirmedChannel {
 
   async close(): Promise<void> {
     if (this.#closing) return;
-    try {
-      await this.#channel.close();
-    } catch {
-      // It has closed with its connection.
-    }
+    await quietly(this.#channel.close());
   }
 
   #answer(inFlight: InFlight, error: unknown): void {
@@ -105,7 +95,6 @@ export class ConfirmedChannel {
   #answerOf({ wasReturned }: InFlight, error: unknown): Answer {
     if (wasReturned) return 'unroutable';
     if (error && this.#closing) return 'closed';
-    this.#hasRouted = true;
     return error ? 'refused' : 'confirmed';
   }
 
@@ -121,7 +110,8 @@ export class ConfirmedChannel {
   }
 
   #closed(): void {
-    this.#closing ??= { code: replyCodeOf(this.#error), cause: this.#error ?? this.connection.lostBecause };
+    const { lostBecause, blockedBecause } = this.connection;
+    this.#closing ??= { code: replyCodeOf(this.#error), cause: this.#error ?? lostBecause, blockedBecause };
     this.#drained.open();
   }
 }

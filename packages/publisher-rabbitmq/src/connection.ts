@@ -3,7 +3,7 @@ import { notConnected } from './errors.js';
 import { Gate } from './gate.js';
 import type { RabbitmqClient } from './rabbitmq-client.js';
 
-/** How long the closing handshake may take before the socket is destroyed. */
+/** How long a closing handshake may take. */
 const CLOSE_LIMIT_MS = 1_000;
 
 /** A connection of ours, or of the application. */
@@ -46,7 +46,7 @@ export class Connection {
     return this.#lostBecause;
   }
 
-  /** Why the broker takes no messages; undefined if it does. */
+  /** Why the broker takes no messages, or took none when the connection was lost; undefined if it does. */
   get blockedBecause(): string | undefined {
     return this.#blockedBecause;
   }
@@ -65,17 +65,11 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    if (this.#destroy) await this.#closeOwn(this.#destroy);
-    this.#stopListening();
-  }
-
-  async #closeOwn(destroy: () => void): Promise<void> {
-    try {
-      await endsWithin(CLOSE_LIMIT_MS, this.client.close(), systemClock);
-    } catch {
-      // It was closed already.
+    if (this.#destroy) {
+      await quietly(this.client.close());
+      this.#destroy();
     }
-    destroy();
+    this.#stopListening();
   }
 
   readonly #blocked = (reason: unknown): void => {
@@ -95,7 +89,7 @@ export class Connection {
   readonly #closed = (error?: unknown): void => {
     this.#isLost = true;
     this.#lostBecause ??= error;
-    this.#released();
+    this.unblocked.open();
     this.#onLost();
   };
 
@@ -104,6 +98,15 @@ export class Connection {
     this.client.removeListener('unblocked', this.#released);
     this.client.removeListener('close', this.#closed);
     // The listener of 'error' stays: a destroyed socket may still report one.
+  }
+}
+
+/** Waits for a closing handshake. amqplib leaves it pending where the connection is lost meanwhile. */
+export async function quietly(closing: Promise<unknown>): Promise<void> {
+  try {
+    await endsWithin(CLOSE_LIMIT_MS, closing, systemClock);
+  } catch {
+    // It was closed already.
   }
 }
 

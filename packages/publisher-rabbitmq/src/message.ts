@@ -12,8 +12,11 @@ export interface Message {
 
 /** AMQP's short strings have a length of one byte. */
 const MAX_SHORT_BYTES = 255;
-/** RabbitMQ takes these headers as lists of further routing keys, and closes the channel where they are strings. */
-const RESERVED_HEADERS = ['CC', 'BCC'];
+/**
+ * RabbitMQ takes the first two as lists of further routing keys, and closes the channel where they are texts. A consumer
+ * that uses amqplib would not see the last one.
+ */
+const RESERVED_HEADERS = ['CC', 'BCC', '__proto__'];
 
 /** How rows become messages. */
 export interface MessageOptions extends MessageFormat {
@@ -26,7 +29,7 @@ export async function messageOf(row: OutboxRow, options: MessageOptions): Promis
   const { body, contentType, headers } = await encode(row, options);
   for (const name of RESERVED_HEADERS) {
     if (Object.hasOwn(headers, name))
-      throw new PermanentError(`row ${row.id}: RabbitMQ reserves the header ${name}`);
+      throw new PermanentError(`row ${row.id}: a message can't have the header ${name}`);
   }
   return {
     id: row.id,

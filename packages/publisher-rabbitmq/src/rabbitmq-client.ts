@@ -1,5 +1,5 @@
 /** A listener of an event of amqplib. */
-type Listener = (...values: never[]) => void;
+type Listener = (...values: unknown[]) => void;
 
 interface Emitter {
   on(event: string, listener: Listener): unknown;

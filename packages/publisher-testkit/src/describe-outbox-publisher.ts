@@ -44,7 +44,7 @@ async function reasonToSkip(behaviour: Behaviour, harness: PublisherHarness): Pr
 
 /** Runs a behaviour on a destination of its own. Throws if the publisher fails it. */
 export async function runBehaviour(behaviour: Behaviour, harness: PublisherHarness): Promise<void> {
-  const scene = new Scene(await harness.open(), harness.traits);
+  const scene = new Scene(await harness.open(), harness);
   try {
     await behaviour(scene);
   } finally {

@@ -10,6 +10,12 @@ export function expectFulfilled(result: PublishResult | undefined, what = 'the r
   expect(result?.status, what).toBe('fulfilled');
 }
 
+/** Every row of a batch is delivered, and has a result of its own. */
+export function expectAllFulfilled(results: readonly PublishResult[], rows: readonly unknown[]): void {
+  expect(results, 'the results of a batch').toHaveLength(rows.length);
+  for (const [index, result] of results.entries()) expectFulfilled(result, `row ${index}`);
+}
+
 /** The row is not delivered. Returns the error. */
 export function expectRejected(result: PublishResult | undefined, what = 'the row'): unknown {
   expect(result, `${what} must be rejected`).not.toMatchObject(FULFILLED);

@@ -19,7 +19,7 @@ export interface ReceivedMessage {
 /** An empty destination, and a publisher's way to it. Opened anew for each test. */
 export interface PublisherFixture {
   /**
-   * Creates a publisher that has not started. It connects through `link`, with time-outs of at most 2 seconds, and
+   * Creates a publisher that has not started. It connects through `link`, with time-outs of 1 to 2 seconds, and
    * passes `format` on to the publisher's options.
    */
   createPublisher(format?: MessageFormat): OutboxPublisher;
@@ -65,6 +65,8 @@ export interface PublisherTraits {
 /** How the kit gets at a publisher. */
 export interface PublisherHarness {
   readonly traits: PublisherTraits;
+  /** How long a call may take, and a message to arrive, on a busy machine. @default 10_000 */
+  readonly patienceMs?: number;
   open(): Promise<PublisherFixture>;
   /** Behaviours or groups that the broker can't support, each with the reason. */
   readonly skip?: ReadonlyArray<{ readonly name: string; readonly reason: string }>;

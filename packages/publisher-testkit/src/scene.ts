@@ -1,25 +1,32 @@
 import type { MessageFormat, OutboxPublisher, OutboxRow } from '@postcommit/core';
 import { absenceOf } from '@postcommit/core/internal';
 import { NotApplicable } from './behaviour.js';
-import type { PublisherFixture, PublisherTraits, ReceivedMessage } from './publisher-harness.js';
+import type {
+  PublisherFixture,
+  PublisherHarness,
+  PublisherTraits,
+  ReceivedMessage,
+} from './publisher-harness.js';
 import { Sender } from './sender.js';
 import { idsOf, type RowFields, testRow } from './test-rows.js';
-import { quietTime, until } from './waiting.js';
+import { DEFAULT_PATIENCE_MS, quietTime, until } from './waiting.js';
 
 /** One test: an empty destination, the publishers on it, and what arrived. */
 export class Scene {
   readonly fixture: PublisherFixture;
   readonly traits: PublisherTraits;
+  readonly #patienceMs: number;
   readonly #senders: Sender[] = [];
 
-  constructor(fixture: PublisherFixture, traits: PublisherTraits) {
+  constructor(fixture: PublisherFixture, { traits, patienceMs = DEFAULT_PATIENCE_MS }: PublisherHarness) {
     this.fixture = fixture;
     this.traits = traits;
+    this.#patienceMs = patienceMs;
   }
 
   /** A publisher that has not started. It is stopped when the test ends. */
   sender(publisher: OutboxPublisher = this.fixture.createPublisher()): Sender {
-    const sender = new Sender(publisher);
+    const sender = new Sender(publisher, this.#patienceMs);
     this.#senders.push(sender);
     return sender;
   }
@@ -61,7 +68,7 @@ export class Scene {
   async arrived(...rows: readonly OutboxRow[]): Promise<readonly ReceivedMessage[]> {
     const ids = new Set(idsOf(rows));
     let missing = [...ids];
-    return until(
+    return this.until(
       async () => {
         const messages = await this.received(ids);
         const here = new Set(idsOf(messages));
@@ -86,6 +93,11 @@ export class Scene {
     await this.arrived(marker);
     await quietTime();
     return this.received(new Set(idsOf(rows)));
+  }
+
+  /** Asks until the answer is defined. Fails the test with the text of `problem` if that takes too long. */
+  until<T>(ask: () => T | undefined | Promise<T | undefined>, problem: () => string): Promise<T> {
+    return until(ask, problem, this.#patienceMs);
   }
 
   /** What has arrived by now with one of these ids. */

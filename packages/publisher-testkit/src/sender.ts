@@ -26,9 +26,13 @@ export interface Attempt {
 /** Drives a publisher as the engine does. Every call is bounded, so that one that hangs fails its test by name. */
 export class Sender {
   readonly publisher: OutboxPublisher;
+  readonly #patienceMs: number;
+  /** Without batches, one begins when the other has ended: a worker limits the rows of all its batches together. */
+  #lane: Promise<unknown> = Promise.resolve();
 
-  constructor(publisher: OutboxPublisher) {
+  constructor(publisher: OutboxPublisher, patienceMs: number) {
     this.publisher = publisher;
+    this.#patienceMs = patienceMs;
   }
 
   get hasBatches(): boolean {
@@ -36,15 +40,16 @@ export class Sender {
   }
 
   start(): Promise<void> {
-    return within('start()', Promise.resolve(this.publisher.start?.()));
+    return within('start()', Promise.resolve(this.publisher.start?.()), this.#patienceMs);
   }
 
   stop(graceMs = 2_000): Promise<void> {
-    return within('stop()', Promise.resolve(this.publisher.stop?.({ graceMs })), graceMs + 5_000);
+    return within('stop()', Promise.resolve(this.publisher.stop?.({ graceMs })), graceMs + this.#patienceMs);
   }
 
   async check(redeliveryAfterMs = 300_000): Promise<readonly PublisherProblem[]> {
-    const problems = await within('check()', Promise.resolve(this.publisher.check?.({ redeliveryAfterMs })));
+    const checking = Promise.resolve(this.publisher.check?.({ redeliveryAfterMs }));
+    const problems = await within('check()', checking, this.#patienceMs);
     return problems ?? [];
   }
 
@@ -61,7 +66,7 @@ export class Sender {
       get isPending() {
         return isPending;
       },
-      result: () => within(`publish of row ${row.id}`, ended),
+      result: () => within(`publish of row ${row.id}`, ended, this.#patienceMs),
     };
   }
 
@@ -74,11 +79,18 @@ export class Sender {
   batch(rows: readonly OutboxRow[], { signal = new AbortController().signal }: SendOptions = {}) {
     const publishing = this.publisher.publishBatch
       ? this.publisher.publishBatch(rows, { signal })
-      : publishInWaves(rows, (wave) => Promise.all(wave.map((row) => this.publish(row, { signal }))), {
-          signal,
-          maxRows: CONCURRENCY,
-        });
-    return within(`publishBatch of ${rows.length} rows`, publishing, 20_000);
+      : this.#oneByOne(rows, signal);
+    return within(`publishBatch of ${rows.length} rows`, publishing, 2 * this.#patienceMs);
+  }
+
+  #oneByOne(rows: readonly OutboxRow[], signal: AbortSignal): Promise<readonly PublishResult[]> {
+    const publishAll = (wave: readonly OutboxRow[]) =>
+      Promise.all(wave.map((row) => this.publish(row, { signal })));
+    const publishing = this.#lane.then(() =>
+      publishInWaves(rows, publishAll, { signal, maxRows: CONCURRENCY }),
+    );
+    this.#lane = publishing.catch(() => {});
+    return publishing;
   }
 
   /** Publishes one row, and again until it is delivered. */
@@ -91,6 +103,7 @@ export class Sender {
         return last.status === 'fulfilled' || undefined;
       },
       () => `row ${row.id} was not delivered in ${attempts} attempts: ${reasonOf(last)}`,
+      this.#patienceMs,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Publishers of a harness end within 2 seconds. This is for machines that are busy. */
-export const PATIENCE_MS = 10_000;
+/** The time-outs of a publisher under test are at most 2 seconds. This is for machines that are busy. */
+export const DEFAULT_PATIENCE_MS = 10_000;
 /** How long is watched for what must not happen. */
 const QUIET_MS = 500;
 const POLL_MS = 10;
@@ -10,7 +10,7 @@ const POLL_MS = 10;
 export async function until<T>(
   ask: () => T | undefined | Promise<T | undefined>,
   problem: () => string,
-  patienceMs = PATIENCE_MS,
+  patienceMs: number,
 ): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
@@ -22,7 +22,7 @@ export async function until<T>(
 }
 
 /** Rejects if the promise takes too long. */
-export async function within<T>(what: string, promise: Promise<T>, patienceMs = PATIENCE_MS): Promise<T> {
+export async function within<T>(what: string, promise: Promise<T>, patienceMs: number): Promise<T> {
   const timer = new AbortController();
   const late = delay(patienceMs, undefined, { signal: timer.signal }).then(() => {
     throw new Error(`${what} did not end within ${patienceMs} ms`);

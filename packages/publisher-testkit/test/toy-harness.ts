@@ -10,8 +10,10 @@ export type ToyPublisherClass = new (options: ToyOptions) => ToyPublisher;
 export function toyHarness(
   Publisher: ToyPublisherClass = ToyPublisher,
   settings: Partial<ToySettings> = {},
+  patienceMs?: number,
 ): PublisherHarness {
   return {
+    ...(patienceMs !== undefined && { patienceMs }),
     traits: { dedupes: settings.dedupes ?? false, ordersByKey: true, keepsHeaderCase: true },
     open: () => openToy(Publisher, settings),
   };

@@ -2,7 +2,6 @@
 export { ScheduleService } from './schedule-service.js';
 export type { ScheduleSpec } from './schedule-spec.js';
 export type { ScheduledMessage, ScheduleStatus } from './scheduled-message.js';
-export type { ScheduleErrorCode } from './schedule-error.js';
 export { ScheduleError } from './schedule-error.js';
 
 // Listening

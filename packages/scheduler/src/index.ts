@@ -6,7 +6,6 @@ export { assertJobSchedule } from './schedule.js';
 
 // Running them
 export { CronerScheduler } from './croner-scheduler.js';
-export type { PlannedJob } from './scheduler.js';
 export { Scheduler } from './scheduler.js';
 export { SchedulerCronerModule } from './scheduler-croner-module.js';
 export type { SchedulerEventMap } from './scheduler-events.js';

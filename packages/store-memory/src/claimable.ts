@@ -51,8 +51,9 @@ function keyedCandidates(
 }
 
 /**
- * The due rows at the head of a key: a head that backs off, is scheduled for
- * later, or has a topic that is left out holds back the whole key. `dueAt` never decreases along the key, so cutting the queue anywhere leaves a prefix of each key. An orphan is a prefix alone.
+ * The due rows at the head of a key: a head that backs off, is scheduled for later, or has a topic that is left out holds
+ * back the whole key. `dueAt` never decreases along the key, so cutting the queue anywhere leaves a prefix of each key.
+ * An orphan is a prefix alone.
  */
 function duePrefix(rows: readonly MemoryRow[], nowMs: number, except: ReadonlySet<string>): Candidate[] {
   const prefix: Candidate[] = [];

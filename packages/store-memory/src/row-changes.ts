@@ -36,7 +36,7 @@ export function settleRow(
   return true;
 }
 
-/** Makes the row pending and due. It keeps its place in its key; the caller gives an ended row a new one. */
+/** Makes the row pending and due. It keeps its place in its key; the caller assigns an ended row a new one. */
 export function restartRow(row: MemoryRow, nowMs: number, { maxAttempts, backoff }: RetryOptions = {}): void {
   endClaim(row);
   row.dispatchedAt = undefined;

@@ -35,7 +35,7 @@ export function replaceSilentConnections(dataSource: DataSource): void {
   void Promise.allSettled(asked).then(() => underWay.delete(dataSource));
 }
 
-/** As far as the driver tells. */
+/** 0 if the driver does not say. */
 function idleCount({ driver }: DataSource): number {
   const { master, pool } = driver as {
     readonly master?: { readonly idleCount?: number };

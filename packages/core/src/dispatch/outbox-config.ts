@@ -2,7 +2,7 @@ import type { BackoffFunction, BackoffStrategies } from '../message/backoff-stra
 import { assertBackoffStrategies } from '../message/backoff-strategies.js';
 import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
-import { assertWholeNumber } from '../message/option-checks.js';
+import { assertDuration, assertWholeNumber } from '../message/option-checks.js';
 import type { BackoffOptions } from '../message/retry-options.js';
 import { assertBackoff, assertMaxAttempts, type RetryPolicy } from '../message/retry-policy.js';
 import { DEFAULT_PUBLISH_TIMEOUT_MS, longestPublishMs } from '../runtime/claim-timing.js';
@@ -78,12 +78,8 @@ export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig 
   if (backoff !== undefined && typeof backoff !== 'function')
     assertBackoff(backoff, 'OutboxConfig', backoffStrategies);
   if (resolved.rateLimit) assertRateLimits(resolved.rateLimit);
-  if (!(Number.isFinite(resolved.publishTimeoutMs) && resolved.publishTimeoutMs >= 1)) {
-    throw invalid(`publishTimeoutMs must be at least 1, got ${String(resolved.publishTimeoutMs)}`);
-  }
-  const { maxAgeMs } = resolved;
-  if (maxAgeMs !== undefined && !(Number.isFinite(maxAgeMs) && maxAgeMs >= 1))
-    throw invalid(`maxAgeMs must be at least 1, got ${String(maxAgeMs)}`);
+  assertDuration('OutboxConfig: publishTimeoutMs', resolved.publishTimeoutMs);
+  if (resolved.maxAgeMs !== undefined) assertDuration('OutboxConfig: maxAgeMs', resolved.maxAgeMs);
   return resolved;
 }
 
@@ -91,12 +87,9 @@ export function resolveConfig(config: Partial<OutboxConfig> = {}): OutboxConfig 
 export function assertPublishFitsClaim({ publishTimeoutMs }: OutboxConfig, claimTimeoutMs: number): void {
   const longestMs = longestPublishMs(claimTimeoutMs);
   if (publishTimeoutMs < longestMs) return;
-  throw invalid(
-    `publishTimeoutMs (${publishTimeoutMs}) plus one heartbeat must be below claimTimeoutMs (${claimTimeoutMs}): ` +
+  throw new OutboxError(
+    'INVALID_CONFIG',
+    `OutboxConfig: publishTimeoutMs (${publishTimeoutMs}) plus one heartbeat must be below claimTimeoutMs (${claimTimeoutMs}): ` +
       `set publishTimeoutMs below ${Math.floor(longestMs)}, or claimTimeoutMs above ${Math.ceil(publishTimeoutMs * 1.5)}`,
   );
-}
-
-function invalid(problem: string): OutboxError {
-  return new OutboxError('INVALID_CONFIG', `OutboxConfig: ${problem}`);
 }

@@ -13,17 +13,17 @@ export interface RateLimit {
 
 /** Rows of a limited topic are claimed at most this often, so that they cost others little. */
 const LEAST_WAIT_MS = 100;
-/** Limited topics that a claim leaves out, at most. */
+/** A claim leaves out at most this many limited topics. */
 const MAX_TOPICS = 500;
 
 /**
- * Publishes rows of some topics no faster than they may be. A claim can't ask for a number of rows of one topic, so
+ * Publishes rows of limited topics no faster than their rate. A claim can't ask for a number of rows of one topic, so
  * small claims, of as many rows as may be published, take turns with claims that leave the limited topics out.
  */
 export class RateLimits {
   readonly #buckets: readonly Bucket[];
   readonly #clock: Clock;
-  /** The limited topics that rows were seen of. */
+  /** The limited topics seen so far. */
   readonly #topics = new Map<string, Bucket>();
   #nextSmallAtMs = Number.NEGATIVE_INFINITY;
   #leftOut = false;
@@ -47,7 +47,7 @@ export class RateLimits {
     return { limit: Math.min(limit, fewest), exceptTopics };
   }
 
-  /** The rows were claimed. Returns those that must wait. */
+  /** Takes a token for each claimed row. Returns the rows that must wait. */
   take(rows: readonly OutboxRow[]): ReadonlySet<OutboxRow> {
     const waiting = new Set<OutboxRow>();
     if (this.#buckets.length === 0) return waiting;
@@ -75,7 +75,7 @@ export class RateLimits {
   }
 }
 
-/** The rows that may be published now, refilled all the time. */
+/** A token bucket: one token per row that may be published now. */
 class Bucket {
   readonly matches: (topic: string) => boolean;
   readonly #perMs: number;
@@ -105,7 +105,7 @@ class Bucket {
     return true;
   }
 
-  /** Until there is a whole one. */
+  /** Until there is a whole token. */
   get waitMs(): number {
     return this.whole > 0 ? 0 : (1 - this.#tokens) / this.#perMs;
   }

@@ -1,8 +1,8 @@
 import type { Clock } from '../runtime/timing.js';
 
 /**
- * The clock that stamps rows, carried on from the store's last answer: the clock of this process may be wrong. An answer
- * that took long makes it late, so that rows seem younger. Without one, it is the clock of this process.
+ * The clock that stamps rows, estimated from the store's last answer, because the clock of this process may be wrong. After
+ * a slow answer it runs late, so rows seem younger. Before the first answer, it is the clock of this process.
  */
 export class StoreClock {
   readonly #clock: Clock;

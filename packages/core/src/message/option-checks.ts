@@ -14,6 +14,12 @@ export function assertTimerDelay(name: string, value: number): void {
   throw new OutboxError('INVALID_CONFIG', `${name} must be at least 1 and below 2^31, got ${String(value)}`);
 }
 
+/** @throws `INVALID_CONFIG` for anything but milliseconds from 1. `name` begins with the place: `OutboxConfig: …`. */
+export function assertDuration(name: string, ms: number): void {
+  if (Number.isFinite(ms) && ms >= 1) return;
+  throw new OutboxError('INVALID_CONFIG', `${name} must be at least 1, got ${String(ms)}`);
+}
+
 interface WholeNumberCheck {
   /** @default no limit */
   readonly most?: number;

@@ -1,6 +1,6 @@
 import { OutboxError } from '../message/errors.js';
 import { assertKnownOptions } from '../message/known-options.js';
-import { assertWholeNumber } from '../message/option-checks.js';
+import { assertDuration, assertWholeNumber } from '../message/option-checks.js';
 import { type Clock, systemClock } from '../runtime/timing.js';
 import type { DispatchEvents } from './dispatch-events.js';
 import type { FailureThreshold } from './failure-count.js';
@@ -79,8 +79,7 @@ export function assertFailureHook(hook: FailureThreshold & { readonly notify: un
   assertKnownOptions('OutboxModule: onFailures', hook, HOOK_NAMES);
   const { threshold, windowMs, notify } = hook;
   assertWholeNumber('OutboxModule: onFailures.threshold', threshold);
-  if (!(Number.isFinite(windowMs) && windowMs >= 1))
-    throw invalid(`windowMs must be at least 1, got ${String(windowMs)}`);
+  assertDuration('OutboxModule: onFailures.windowMs', windowMs);
   if (typeof notify !== 'function') throw invalid(`notify must be a function, got ${typeof notify}`);
 }
 

@@ -57,7 +57,7 @@ function nextWave(waiting: readonly OutboxRow[], options: WaveOptions): OutboxRo
   const keys = new Set<string>();
   let bytes = 0;
   for (const row of waiting) {
-    if (wave.length >= maxRows) break;
+    if (wave.length > 0 && wave.length >= maxRows) break;
     if (row.key !== undefined && keys.has(row.key)) continue;
     bytes += bytesOf?.(row) ?? 0;
     if (bytes > maxBytes && wave.length > 0) break;

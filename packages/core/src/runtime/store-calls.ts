@@ -59,7 +59,7 @@ export class CallLimits {
     return Math.min(firstMs * 2 ** Math.min(doublings, 30), longestMs);
   }
 
-  /** Returns what `call` resolves or rejects with. `isExceeded` tells from its error whether it took too long. */
+  /** Returns what `call` resolves or rejects with. `isExceeded` says by its error whether it took too long. */
   async watch<T>(kind: string, call: Promise<T>, isExceeded: (error: unknown) => boolean): Promise<T> {
     const { clock, firstMs } = this.#options;
     const sentAtMs = clock.monotonicMs();

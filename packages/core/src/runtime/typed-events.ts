@@ -35,3 +35,24 @@ export abstract class TypedEvents<Events extends object> {
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
+
+/** Events in the order in which they happened, for one reader. */
+export class Inbox<Event> {
+  readonly #events: Event[] = [];
+  #wake: () => void = () => {};
+
+  post(event: Event): void {
+    this.#events.push(event);
+    this.#wake();
+  }
+
+  async next(): Promise<Event> {
+    for (;;) {
+      const event = this.#events.shift();
+      if (event) return event;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}

@@ -6,13 +6,12 @@ import type { DispatchEvents } from '../observe/dispatch-events.js';
 import { noAnswer } from '../runtime/store-calls.js';
 import { BoundedWaits, type Clock } from '../runtime/timing.js';
 import { type OutboxWorkers, tokenPrefix, type WorkerReport } from '../store/outbox-workers.js';
+import { isCrowd } from './claim-pace.js';
 import { Takeovers } from './takeovers.js';
 import { VERSION } from './version.js';
 import { HEARTBEAT_MS, takeoverMs } from './worker-watch.js';
 
-/** So many workers all react to a hint that they all receive. */
-const SMALL_CROWD = 8;
-/** Of a larger crowd so many, on average. Without any, the row waits for the next poll of the crowd. */
+/** Of a crowd, this many workers react to a hint on average. If none does, the row waits for the crowd's next poll. */
 const FEW = 3;
 
 export interface MembershipOptions {
@@ -26,7 +25,7 @@ export interface MembershipOptions {
   readonly onLost: (incarnation: Incarnation, reason: Error) => void;
   /** Rows of a lost worker can be claimed. */
   readonly onTakenOver: () => void;
-  /** So many workers share the outbox, this one included. */
+  /** How many workers share the outbox, this one included. */
   readonly onCrowd: (workers: number) => void;
 }
 
@@ -45,8 +44,8 @@ export function joinWorkers({ workers, config, engine, ...options }: JoinOptions
 }
 
 /**
- * The worker as one of those who share an outbox: it registers before it claims, says every few seconds that it is
- * alive, and takes over the claims of others that it has not heard of.
+ * The worker as one of those that share an outbox: it registers before it claims, sends a heartbeat every few seconds,
+ * and takes over the claims of workers that have fallen silent.
  */
 export class Membership {
   readonly #options: MembershipOptions;
@@ -81,7 +80,7 @@ export class Membership {
    * of the others polls soon.
    */
   takesHint(random: Random): boolean {
-    return this.#crowd <= SMALL_CROWD || random() < FEW / this.#crowd;
+    return !isCrowd(this.#crowd) || random() < FEW / this.#crowd;
   }
 
   /** If claims remain, so does the record: others find this worker lost and take them over. */
@@ -97,7 +96,7 @@ export class Membership {
     await this.#calls.within(HEARTBEAT_MS, 'remove the worker', removing).catch(() => {});
   }
 
-  /** Registers, or sends a heartbeat. Calls that come meanwhile share its end. */
+  /** Registers, or sends a heartbeat. Calls in the meantime wait for the same answer. */
   #ask(): Promise<void> {
     this.#asking ??= (this.#current ? this.#beat(this.#current) : this.#register()).finally(() => {
       this.#asking = undefined;

@@ -14,7 +14,7 @@ export interface TakeoverOptions {
   readonly onTakenOver: () => void;
 }
 
-/** Declares workers lost that were not heard of, and ends their claims. */
+/** Declares workers lost that have fallen silent, and ends their claims. */
 export class Takeovers {
   readonly watch = new WorkerWatch();
   readonly #options: TakeoverOptions;
@@ -24,7 +24,7 @@ export class Takeovers {
     this.#options = options;
   }
 
-  /** A heartbeat was answered with all other workers. */
+  /** Takes a heartbeat's answer, which lists all other workers. */
   saw(others: readonly WorkerSighting[], sentAtMs: number, answeredAtMs: number): void {
     for (const other of this.watch.read(others, sentAtMs, answeredAtMs)) void this.#takeOver(other);
     // Whoever declared it lost may have died before it could end its claims.

@@ -1,5 +1,5 @@
-import { OutboxError } from '../message/errors.js';
 import type { OptionNames } from '../message/known-options.js';
+import { assertTimerDelay, assertWholeNumber } from '../message/option-checks.js';
 
 /** Configures the worker's loop. */
 export interface WorkerConfig {
@@ -44,25 +44,10 @@ export function resolveWorkerConfig(config: Partial<WorkerConfig> = {}): WorkerC
   const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   const resolved: WorkerConfig = { ...DEFAULTS, ...given };
   const { pollIntervalMs, batchesInFlight, maxBytesInFlight, takeoverAfterMs, backlogThreshold } = resolved;
-  assertDelay('pollIntervalMs', pollIntervalMs);
-  if (takeoverAfterMs !== false) assertDelay('takeoverAfterMs', takeoverAfterMs);
-  assertWhole('batchesInFlight', batchesInFlight);
-  assertWhole('maxBytesInFlight', maxBytesInFlight);
-  if (backlogThreshold !== undefined) assertWhole('backlogThreshold', backlogThreshold);
+  assertTimerDelay('OutboxWorker: pollIntervalMs', pollIntervalMs);
+  if (takeoverAfterMs !== false) assertTimerDelay('OutboxWorker: takeoverAfterMs', takeoverAfterMs);
+  assertWholeNumber('OutboxWorker: batchesInFlight', batchesInFlight);
+  assertWholeNumber('OutboxWorker: maxBytesInFlight', maxBytesInFlight);
+  if (backlogThreshold !== undefined) assertWholeNumber('OutboxWorker: backlogThreshold', backlogThreshold);
   return resolved;
-}
-
-/** A longer wait overflows the timer, which would then fire at once. */
-function assertDelay(name: string, ms: number): void {
-  if (!(typeof ms === 'number' && ms >= 1 && ms < 2 ** 31))
-    throw invalid(`${name} must be at least 1 and below 2^31, got ${String(ms)}`);
-}
-
-function assertWhole(name: string, value: number): void {
-  if (!(Number.isInteger(value) && value >= 1))
-    throw invalid(`${name} must be a whole number from 1, got ${String(value)}`);
-}
-
-function invalid(problem: string): OutboxError {
-  return new OutboxError('INVALID_CONFIG', `OutboxWorker: ${problem}`);
 }

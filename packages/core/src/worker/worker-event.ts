@@ -34,24 +34,3 @@ export type StopProgress =
   | { readonly kind: 'lateClaimsReleased' }
   | { readonly kind: 'graceOver' }
   | { readonly kind: 'settleGraceOver' };
-
-/** Events in the order in which they happened, for one reader. */
-export class Inbox {
-  readonly #events: WorkerEvent[] = [];
-  #wake: () => void = () => {};
-
-  post(event: WorkerEvent): void {
-    this.#events.push(event);
-    this.#wake();
-  }
-
-  async next(): Promise<WorkerEvent> {
-    for (;;) {
-      const event = this.#events.shift();
-      if (event) return event;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-  }
-}

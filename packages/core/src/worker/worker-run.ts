@@ -4,13 +4,14 @@ import type { DispatchSummary } from '../message/dispatch-summary.js';
 import type { Random } from '../message/retry-policy.js';
 import type { DispatchEvents } from '../observe/dispatch-events.js';
 import type { Clock } from '../runtime/timing.js';
+import { Inbox } from '../runtime/typed-events.js';
 import type { LookAhead } from '../store/look-ahead.js';
 import type { OutboxWorkers } from '../store/outbox-workers.js';
 import { type HintTime, NextDue, PollPace, type PollResult, type StoreTrouble } from './claim-pace.js';
 import { InFlightBudget } from './in-flight-budget.js';
 import { joinWorkers, type Membership } from './membership.js';
 import type { WorkerConfig } from './worker-config.js';
-import { Inbox, type StopEvent, type WorkerEvent } from './worker-event.js';
+import type { StopEvent, WorkerEvent } from './worker-event.js';
 import { WorkerStop } from './worker-stop.js';
 
 export interface WorkerRunOptions {
@@ -32,7 +33,7 @@ export interface WorkerRunOptions {
  */
 export class WorkerRun {
   readonly #options: WorkerRunOptions;
-  readonly #inbox = new Inbox();
+  readonly #inbox = new Inbox<WorkerEvent>();
   readonly #pace: PollPace;
   readonly #nextDue: NextDue;
   readonly #budget: InFlightBudget;
@@ -72,7 +73,7 @@ export class WorkerRun {
     this.#inbox.post({ kind: 'hint', time });
   }
 
-  /** The same, told to all workers that listen. */
+  /** The same hint, which every listening worker receives. */
   hintToAll(time: HintTime): void {
     if (this.#membership?.takesHint(this.#options.random) !== false) this.hint(time);
   }
@@ -100,7 +101,10 @@ export class WorkerRun {
       }),
       onLost: (standing, reason) => this.#inbox.post({ kind: 'standingLost', standing, reason }),
       onTakenOver: () => this.hint('after-commit'),
-      onCrowd: (workers) => engine.availability.sharedBy(workers),
+      onCrowd: (workers) => {
+        engine.availability.sharedBy(workers);
+        this.#pace.sharedBy(workers);
+      },
     });
   }
 
@@ -204,7 +208,7 @@ export class WorkerRun {
     if (!batch) this.#lookAhead(waitMs);
   }
 
-  /** Asks for nothing that the worker could not do without: only a wait is shortened. */
+  /** The worker can do without the answer: it only shortens a wait. */
   #lookAhead(waitMs: number): void {
     if (!this.#nextDue.isWorthAsking(waitMs)) return;
     this.#nextDue.asked();

@@ -1,19 +1,19 @@
 import type { WorkerSighting } from '../store/outbox-workers.js';
 
-/** How often a worker says that it is alive. */
+/** How often a worker reports that it is alive. */
 export const HEARTBEAT_MS = 5_000;
-/** A long publish must not be overtaken while its worker is heard of. */
+/** A long publish must not be taken over while its worker sends heartbeats. */
 export function takeoverMs(takeoverAfterMs: number, publishTimeoutMs: number): number {
   return Math.max(takeoverAfterMs, publishTimeoutMs + HEARTBEAT_MS);
 }
 
-/** A watcher that was silent itself for this long has not watched. */
+/** A watcher that got no answer itself for this long knows nothing about the others. */
 const LONGEST_GAP_MS = 2 * HEARTBEAT_MS;
 
 /**
  * Finds workers that have died: those whose heartbeat did not change for their takeover time while this process
- * watched. It compares no clocks, so a host or database whose time is wrong condemns nobody. After a time in which this
- * process was not answered itself, the others get their full time again: the database may have answered nobody.
+ * watched. It compares no clocks, so nobody is declared lost because a host or the database has the wrong time. When
+ * this process itself was not answered for a while, the others get their full time again: perhaps nobody was.
  */
 export class WorkerWatch {
   readonly #seen = new Map<
@@ -22,7 +22,7 @@ export class WorkerWatch {
   >();
   #readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** An answer with all other workers. Returns those to declare lost. */
+  /** Takes a heartbeat's answer, which lists all other workers. Returns those to declare lost. */
   read(others: readonly WorkerSighting[], sentAtMs: number, answeredAtMs: number): WorkerSighting[] {
     if (sentAtMs - this.#readAtMs > LONGEST_GAP_MS) this.forget();
     this.#readAtMs = answeredAtMs;
@@ -31,12 +31,12 @@ export class WorkerWatch {
     return others.filter((other) => !other.isLost && this.#isOverdue(other, sentAtMs, answeredAtMs));
   }
 
-  /** What was watched before does not count any more. */
+  /** Starts over: what was seen before no longer counts. */
   forget(): void {
     this.#seen.clear();
   }
 
-  /** When the next worker is overdue, if it is not heard of until then. */
+  /** When the next worker is overdue, unless it sends a heartbeat before. */
   get overdueAtMs(): number {
     return Math.min(...[...this.#seen.values()].map(({ overdueAtMs }) => overdueAtMs));
   }

@@ -65,7 +65,9 @@ describe('start', () => {
       override stop = stop;
       async publish(): Promise<void> {}
     }
-    await runs.start(new OnlyStops());
+    const publisher = new OnlyStops();
+    expect(runs.areReady(publisher)).toBe(false);
+    await runs.start(publisher);
     await runs.stop({ graceMs: 5 });
     expect(stop).toHaveBeenCalledExactlyOnceWith({ graceMs: 5 });
   });
@@ -284,6 +286,21 @@ describe('stop', () => {
     await runs.start(broker);
     await runs.stop({});
     expect(broker.steps.slice(2)).toEqual(['stop broker', 'start broker', 'check broker', 'stop broker']);
+  });
+
+  test('that is called again during the first one ends with it', async () => {
+    const broker = new Broker();
+    const closed = deferred();
+    broker.onStop = () => closed.promise;
+    await runs.start(broker);
+    const ended: string[] = [];
+    const first = runs.stop({}).then(() => ended.push('first'));
+    const second = runs.stop({}).then(() => ended.push('second'));
+    await settle();
+    expect(ended).toEqual([]);
+    closed.resolve();
+    await Promise.all([first, second]);
+    expect(broker.steps.filter((step) => step === 'stop broker')).toHaveLength(1);
   });
 
   test('waits for a start in progress', async () => {

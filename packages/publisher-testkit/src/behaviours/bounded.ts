@@ -72,8 +72,8 @@ export const bounded: BehaviourGroup = {
       await quietTime();
       const onTheWire = idsOf(await scene.received(new Set(idsOf(rows))));
       giveUp.abort(new Error(GAVE_UP));
-      await publishing;
       await link.heal();
+      await publishing;
       expect(idsOf(await scene.arrivedAtLast(sender, rows))).toEqual(onTheWire);
     },
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { BehaviourGroup } from '../behaviour.js';
-import { expectFulfilled } from '../expectations.js';
+import { expectAllFulfilled } from '../expectations.js';
 import { idsOf } from '../test-rows.js';
 
 export const concurrency: BehaviourGroup = {
@@ -8,9 +8,9 @@ export const concurrency: BehaviourGroup = {
   behaviours: {
     'rows that are published at the same time arrive once each': async (scene) => {
       const sender = await scene.connected();
-      const rows = scene.rows(100);
+      const rows = scene.rows(20);
       const results = await Promise.all(rows.map((row) => sender.publish(row)));
-      for (const result of results) expectFulfilled(result);
+      expectAllFulfilled(results, rows);
       expect(idsOf(await scene.arrived(...rows)).sort()).toEqual(idsOf(rows).sort());
     },
 
@@ -20,8 +20,8 @@ export const concurrency: BehaviourGroup = {
         scene.rows(25, (index) => (index % 2 === 0 ? {} : { key: `key-${number}` })),
       );
       const results = await Promise.all(batches.map((rows) => sender.batch(rows)));
-      for (const result of results.flat()) expectFulfilled(result);
       const rows = batches.flat();
+      expectAllFulfilled(results.flat(), rows);
       expect(idsOf(await scene.arrived(...rows)).sort()).toEqual(idsOf(rows).sort());
     },
 
@@ -35,7 +35,7 @@ export const concurrency: BehaviourGroup = {
       await sender.deliver(scene.row());
       const rows = scene.rows(20);
       const results = await Promise.all(rows.map((row) => sender.publish(row)));
-      for (const result of results) expectFulfilled(result);
+      expectAllFulfilled(results, rows);
       expect(idsOf(await scene.arrived(...rows)).sort()).toEqual(idsOf(rows).sort());
     },
 
@@ -45,7 +45,7 @@ export const concurrency: BehaviourGroup = {
       const rows = scene.rows(10);
       const [refused, ...results] = await Promise.all([row, ...rows].map((one) => sender.publish(one)));
       expect(refused?.status).toBe('rejected');
-      for (const result of results) expectFulfilled(result);
+      expectAllFulfilled(results, rows);
       await scene.arrived(...rows);
     },
   },

@@ -1,7 +1,7 @@
 import { MESSAGE_HEADERS } from '@postcommit/core/internal';
 import { expect } from 'vitest';
 import { type BehaviourGroup, NotApplicable } from '../behaviour.js';
-import { expectFulfilled } from '../expectations.js';
+import { expectAllFulfilled, expectFulfilled } from '../expectations.js';
 import type { ReceivedMessage } from '../publisher-harness.js';
 import { idsOf } from '../test-rows.js';
 
@@ -31,7 +31,7 @@ export const identity: BehaviourGroup = {
     'each row of a batch has its own id, body and headers': async (scene) => {
       const sender = await scene.started();
       const rows = scene.rows(20, (index) => ({ headers: { number: `${index}` } }));
-      for (const result of await sender.batch(rows)) expectFulfilled(result);
+      expectAllFulfilled(await sender.batch(rows), rows);
       const messages = await scene.arrived(...rows);
       const numbers = new Map(messages.map((message) => [message.id, message]));
       for (const [index, row] of rows.entries()) {

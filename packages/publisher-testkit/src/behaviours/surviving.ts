@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { BehaviourGroup } from '../behaviour.js';
-import { expectFulfilled } from '../expectations.js';
+import { expectAllFulfilled, expectFulfilled } from '../expectations.js';
 import { idsOf } from '../test-rows.js';
 
 export const surviving: BehaviourGroup = {
@@ -11,7 +11,7 @@ export const surviving: BehaviourGroup = {
       const sender = await scene.connected();
       const rows = scene.rows(20, (index) => ({ key: `key-${index % 3}` }));
       expectFulfilled(await sender.publish(rows[0] ?? scene.row()), 'the first row');
-      for (const result of await sender.batch(rows.slice(1))) expectFulfilled(result);
+      expectAllFulfilled(await sender.batch(rows.slice(1)), rows.slice(1));
       await restart();
       expect(new Set(idsOf(await scene.arrived(...rows)))).toEqual(new Set(idsOf(rows)));
     },

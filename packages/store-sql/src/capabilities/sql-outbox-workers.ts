@@ -7,8 +7,8 @@ import {
   type WorkerReport,
   type WorkerSighting,
 } from '@postcommit/core/internal';
-import { BoundedStatements } from '../bounded-statements.js';
 import type { SqlTableOptions, WorkerStatements } from '../dialect.js';
+import { BoundedStatements } from '../run-work.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from '../sql-statement.js';
 import { inPages } from '../store/sql-outbox-store.js';
 import type { TableName } from '../table-name.js';

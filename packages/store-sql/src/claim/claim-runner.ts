@@ -1,8 +1,8 @@
 import type { Clock } from '@postcommit/core';
-import { BoundedStatements, type BoundedWork } from '../bounded-statements.js';
 import type { Claim, DuePlace, ExceptClaim, KeyedClaim, SqlDialect, UnkeyedClaim } from '../dialect.js';
 import { missingTableError } from '../driver-errors.js';
 import { isRetaken } from '../row-mapping.js';
+import { BoundedStatements, type BoundedWork } from '../run-work.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import type { ClaimSessions } from './claim-sessions.js';

@@ -106,7 +106,7 @@ function findLost(table: TableName, id: string): SqlStatement {
   };
 }
 
-/** Each time a row is retaken, it waits twice as long, so that a host that flaps does not condemn it in minutes. */
+/** Each time a row is retaken, it waits twice as long, so that a flapping host does not kill it off in minutes. */
 const WAIT = `least(${MAX_WAIT_MS}, (pow(2, least(retakes, 31)) - 1) * ?)`;
 
 /** The condition on rows with claims that are to end. */

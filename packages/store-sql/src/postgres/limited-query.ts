@@ -29,7 +29,7 @@ type PgQueryClass = new (
  * statements with parameters can't be sent as one text; but before its Sync, the extended protocol takes any number, and
  * runs them as one transaction. So the limit is set in front of the statement, and ends with it.
  *
- * Returns undefined for a client whose queries can't be extended so, e.g. one of `pg-native`.
+ * Returns undefined for a client whose queries can't be extended this way, e.g. one of `pg-native`.
  */
 export function limitedPgQuery(
   client: { query(query: never): unknown },

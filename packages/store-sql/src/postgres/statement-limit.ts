@@ -1,5 +1,5 @@
 /**
- * Ends each later statement of the transaction after so many milliseconds; `ms` is a parameter. A shorter limit that the
+ * Ends each later statement of the transaction after `ms` milliseconds, a parameter. A shorter limit that the
  * role or the connection has stays.
  */
 export function limitStatements(ms: string): string {

@@ -115,7 +115,7 @@ function held(table: TableName, kind: string): string {
 
 /**
  * When the claim on a row ends, null while its worker is not lost. Each time a row is retaken, it waits twice as long, so
- * that a host that flaps does not condemn it in minutes.
+ * that a flapping host does not kill it off in minutes.
  */
 function until(retakes: string): string {
   const wait = `least(${MAX_WAIT_MS}, (power(2, least(${retakes}, 31)) - 1) * (select takeover_ms from lost))`;

@@ -7,7 +7,7 @@ import { flag, KINDS, NOW, nowPlusMs, PENDING } from './columns.js';
 const SIGHTING = `w.id, w.last_seen, max(0, ${NOW} - w.last_seen) as age_ms, w.takeover_ms,
         w.lost_at is not null as is_lost, w.host, w.pid`;
 
-/** Each time a row is retaken, it waits twice as long, so that a host that flaps does not condemn it in minutes. */
+/** Each time a row is retaken, it waits twice as long, so that a flapping host does not kill it off in minutes. */
 const UNTIL = nowPlusMs(`min(${MAX_WAIT_MS}, ((1 << min(retakes, 31)) - 1) * ?)`);
 
 export const workers: WorkerStatements = {

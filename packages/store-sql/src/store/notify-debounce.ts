@@ -8,15 +8,15 @@ import { atMost } from '../at-most.js';
 export const NOTIFY_WINDOW_MS = 25;
 /** From an enqueue that was refused to the notification that covers it: it has most likely committed by then. */
 export const REFUSED_MS = 5;
-/** So many refusals in a row are a storm. One alone happens at ordinary rates. */
+/** This many refusals in a row are a storm. One alone happens at ordinary rates. */
 const STORM = 2;
 /**
- * In a storm of many processes, each of which enqueues little, a notification waits for so many enqueues, or so long: it
- * would otherwise be a statement for each. Meanwhile those that are not refused keep the workers awake.
+ * In a storm of many processes, each of which enqueues little, a notification waits for this many enqueues, or this long:
+ * otherwise it would be a statement for each. Meanwhile those that are not refused keep the workers awake.
  */
 export const SHARED_BY = 10;
 export const LONGEST_WINDOW_MS = 200;
-/** After so many refusals in a row nobody else notifies either: transactions that stay open are in the way. */
+/** After this many refusals in a row nobody else notifies either: transactions that stay open are in the way. */
 export const BLOCKED = 30;
 
 /** Stopping waits no longer than this for a hint. */

@@ -1,8 +1,8 @@
 import type { Clock } from '@postcommit/core';
 import { BoundedWaits } from '@postcommit/core/internal';
 import { atMost } from '../../at-most.js';
-import { STATEMENT_MS } from '../../bounded-statements.js';
 import type { ClaimSession } from '../../claim/claim-sessions.js';
+import { STATEMENT_MS } from '../../run-work.js';
 import type { SqlRecord, SqlStatement } from '../../sql-statement.js';
 import type { ListenClientLike } from './listen-client-like.js';
 

@@ -1,4 +1,4 @@
-import { STATEMENT_MS, serverLimitMs } from '../../bounded-statements.js';
+import { STATEMENT_MS, serverLimitMs } from '../../run-work.js';
 import type { SqlExecutor, SqlRecord, SqlStatement } from '../../sql-statement.js';
 import type { TableName } from '../../table-name.js';
 import type { DedicatedSession } from './dedicated-session.js';

@@ -1,7 +1,7 @@
 import { type Clock, OutboxError } from '@postcommit/core';
 import { backoffDelayMs, type HintKind, type WakeupListener } from '@postcommit/core/internal';
-import { BoundedStatements } from '../../bounded-statements.js';
 import type { ClaimSessions } from '../../claim/claim-sessions.js';
+import { BoundedStatements } from '../../run-work.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from '../../sql-statement.js';
 import type { TableName } from '../../table-name.js';
 import { faultOf } from '../faults.js';
