@@ -11,6 +11,8 @@ export interface ChaosArguments {
   readonly only: readonly string[];
   readonly atOnce: number;
   readonly help: boolean;
+  /** Kills brokers instead. The words are then their names. */
+  readonly brokers: { readonly rows: number; readonly hits: number } | undefined;
 }
 
 /** One that is wrong; the message says which and what it may be. */
@@ -25,6 +27,9 @@ export const USAGE = `Usage: npm run chaos -- [options] [words], or pnpm chaos [
   --seed n           repeats what another run has drawn
   --at-once n        so many side by side, default 4
   --short            fewer messages and no slow ones, as with the tests
+  --brokers          kills brokers instead, while rows are published to them; words: rabbitmq, nats, kafka
+  --rows n           with --brokers: so many rows to each, default 100000
+  --hits n           with --brokers: so many kills of each, default 10
   --help
 
 0: every promise held. 1: one did not. 2: a bad option. A whole run without --short writes docs/operations/faults.md.`;
@@ -39,6 +44,9 @@ export function readArguments(args: readonly string[]): ChaosArguments {
     seed: whole('--seed', values.seed),
     only: [values.only, ...positionals].join(' ').toLowerCase().split(/\s+/).filter(Boolean),
     atOnce: fromOne('--at-once', values['at-once']),
+    brokers: values.brokers
+      ? { rows: fromOne('--rows', values.rows), hits: fromOne('--hits', values.hits) }
+      : undefined,
   };
 }
 
@@ -55,6 +63,9 @@ function parse(args: readonly string[]) {
         seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
         only: { type: 'string', default: '' },
         'at-once': { type: 'string', default: '4' },
+        brokers: { type: 'boolean', default: false },
+        rows: { type: 'string', default: '100000' },
+        hits: { type: 'string', default: '10' },
         help: { type: 'boolean', default: false },
       },
     });

@@ -9,6 +9,7 @@
 import { writeFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import { BadArgument, readArguments, USAGE } from './arguments.js';
+import { runBrokers } from './brokers/run-brokers.js';
 import { linesOf, page, table } from './report.js';
 import { runAll } from './run-all.js';
 import type { ScenarioResult } from './scenario.js';
@@ -29,11 +30,12 @@ function tellResult({ scenario, broken }: ScenarioResult): void {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
 async function main(args: readonly string[]): Promise<number> {
-  const { only, help, ...options } = readArguments(args);
+  const { only, help, brokers, ...options } = readArguments(args);
   if (help) {
     say(USAGE);
     return 0;
   }
+  if (brokers) return runBrokers({ ...brokers, only, say });
   const offered = scenarios.filter(({ longOnly }) => !(longOnly && options.form === 'short'));
   const chosen = offered.filter(({ group, name }) =>
     only.every((word) => `${group} ${name}`.toLowerCase().includes(word)),

@@ -1,5 +1,6 @@
 import type { Case, Setting } from '../case.js';
 import { backlogCase } from './backlog.js';
+import { brokersCase } from './brokers.js';
 import { bulkCase } from './bulk.js';
 import { crowdedKeyCase } from './crowded-key.js';
 import { drainCase } from './drain.js';
@@ -20,6 +21,7 @@ export function allCases(setting: Setting): Case[] {
     enqueueCase,
     bulkCase,
     drainCase,
+    brokersCase,
     latencyCase,
     rateCase,
     dueCase,

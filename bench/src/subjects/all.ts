@@ -20,6 +20,7 @@ import {
 import { postcommitPrisma } from './postcommit-prisma.js';
 import { postcommitTypeorm } from './postcommit-typeorm.js';
 import { rawSql, rawSqlPrepared, rawSqlTwice } from './raw-sql.js';
+import { brokerSubjects } from './to-broker.js';
 import {
   outboxPolling,
   outboxPollingDefaults,
@@ -57,4 +58,5 @@ export const subjects: readonly Subject[] = [
   outboxReplicationDefaults,
   postcommitMariadb,
   rawMariadb,
+  ...brokerSubjects.flatMap(({ ours, naive, limit }) => [ours, naive, limit]),
 ];

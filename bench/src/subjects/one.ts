@@ -12,7 +12,14 @@ const MODULES: ReadonlyArray<readonly [string, () => Promise<Record<string, unkn
   ['pg-boss', () => import('./pg-boss.js')],
   ['bullmq', () => import('./bullmq.js')],
   ['pg-transactional-outbox', () => import('./transactional-outbox.js')],
+  ['broker-', loadBrokerSubjects],
 ];
+
+async function loadBrokerSubjects(): Promise<Record<string, unknown>> {
+  const { brokerSubjects } = await import('./to-broker.js');
+  const subjects = brokerSubjects.flatMap(({ ours, naive, limit }) => [ours, naive, limit]);
+  return Object.fromEntries(subjects.map((subject) => [subject.id, subject]));
+}
 
 /** Loads one subject and no other: its process is measured, memory and all. */
 export async function loadSubject(id: string): Promise<Subject> {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const CLAIM_TIMEOUT_MS = 3_000;
 
 export type DispatcherReport =
-  | { readonly kind: 'ready' | 'dead' }
+  | { readonly kind: 'ready' | 'dead' | 'unavailable' }
   | {
       readonly kind: 'failed';
       readonly topic: string;
@@ -28,12 +28,12 @@ export class DispatcherProcess {
   #isEnding = false;
   #wasKilled = false;
 
-  constructor(name: string, databaseUrl: string, listener: DispatcherListener) {
+  constructor(name: string, environment: NodeJS.ProcessEnv, listener: DispatcherListener) {
     this.name = name;
     const script = fileURLToPath(new URL('./dispatcher.ts', import.meta.url));
     this.#child = fork(script, [name], {
       execArgv: ['--import', 'tsx'],
-      env: { ...process.env, DEMO_DATABASE_URL: databaseUrl },
+      env: { ...process.env, ...environment },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#child.on('message', (message) => listener.report(message as DispatcherReport));

@@ -8,6 +8,9 @@ export interface OrderChange {
   readonly step: number;
 }
 
+/** What the world refuses until it is fixed. */
+export const POISON_TOPIC = 'order.gift-wrapped';
+
 const STEPS = ['order.placed', 'order.paid', 'order.shipped'];
 const ROLLBACK_RATE = 0.1;
 const PAUSE_MS = 40;

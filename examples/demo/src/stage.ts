@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PgOutboxStore } from '@postcommit/store-pg';
 import type pg from 'pg';
-import { Broker } from './broker.js';
+import type { Broker } from './broker.js';
 import { type Counters, readCounters } from './counters.js';
 import { DispatcherProcess, type DispatcherReport } from './dispatcher-process.js';
 import { Producers } from './producers.js';
@@ -9,7 +9,9 @@ import type { Screen } from './screen.js';
 
 export interface StageOptions {
   readonly pool: pg.Pool;
-  readonly databaseUrl: string;
+  readonly broker: Broker;
+  /** For the dispatchers' processes. */
+  readonly environment: NodeJS.ProcessEnv;
   readonly screen: Screen;
   /** Aborts when the demo is interrupted. */
   readonly signal: AbortSignal;
@@ -20,6 +22,8 @@ export interface StageOptions {
 const POLL_MS = 20;
 /** What has not come about by then never will: the proof tells what is missing. */
 const PATIENCE_MS = 60_000;
+/** A consumer has what was confirmed to the dispatchers, or gets it in a moment. */
+const ARRIVAL_MS = 10_000;
 
 /** All that the story is played with, and the waiting in it. */
 export class Stage {
@@ -31,19 +35,20 @@ export class Stage {
   /** What a dispatcher reports about a publish that failed and will be tried again. */
   onFailedTry: (tried: Extract<DispatcherReport, { kind: 'failed' }>) => void = () => {};
   #failedTries = 0;
-  readonly #databaseUrl: string;
+  #outages = 0;
+  readonly #environment: NodeJS.ProcessEnv;
   readonly #pace: number;
   readonly #failure = new AbortController();
   readonly #signal: AbortSignal;
   readonly #dispatchers: DispatcherProcess[] = [];
 
-  constructor({ pool, databaseUrl, screen, signal, pace }: StageOptions) {
+  constructor({ pool, broker, environment, screen, signal, pace }: StageOptions) {
     this.pool = pool;
     this.screen = screen;
     this.store = new PgOutboxStore(pool);
-    this.broker = new Broker(pool);
+    this.broker = broker;
     this.producers = new Producers(pool, this.store);
-    this.#databaseUrl = databaseUrl;
+    this.#environment = environment;
     this.#pace = pace;
     this.#signal = AbortSignal.any([signal, this.#failure.signal]);
   }
@@ -51,10 +56,11 @@ export class Stage {
   /** Resolves when the process works. */
   async startDispatcher(name: string): Promise<DispatcherProcess> {
     let isReady = false;
-    const dispatcher = new DispatcherProcess(name, this.#databaseUrl, {
+    const dispatcher = new DispatcherProcess(name, this.#environment, {
       report: (message) => {
         if (message.kind === 'ready') isReady = true;
-        else this.#failedTries += 1;
+        if (message.kind === 'unavailable') this.#outages += 1;
+        if (message.kind === 'failed' || message.kind === 'dead') this.#failedTries += 1;
         if (message.kind === 'failed') this.onFailedTry(message);
       },
       crashed: (error) => this.fail(error),
@@ -74,6 +80,20 @@ export class Stage {
       rolledBack: this.producers.rolledBack.length,
       failedTries: this.#failedTries,
     });
+  }
+
+  /** Whether a dispatcher has met the outage. */
+  async isOutageFelt(): Promise<boolean> {
+    return this.broker.costsTries ? (await this.counters()).failedTries > 0 : this.#outages > 0;
+  }
+
+  /** The ledger of a real broker is written by its consumer, a moment after the confirmation. */
+  async untilDelivered(): Promise<void> {
+    if (this.broker.costsTries) return;
+    await this.until(async () => {
+      const { committed, delivered } = await this.counters();
+      return delivered >= committed;
+    }, ARRIVAL_MS);
   }
 
   async pause(ms: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { CLAIM_TIMEOUT_MS, type DispatcherProcess } from './dispatcher-process.js';
 import { grouped } from './layout.js';
+import { POISON_TOPIC } from './producers.js';
 import { areDispatched, claimedIds, noteReplay, publishedUnrecorded } from './questions.js';
 import type { Stage } from './stage.js';
 
@@ -7,7 +8,6 @@ const PRODUCERS = 4;
 const KILL_PATIENCE_MS = 10_000;
 const FREEZE_MS = 100;
 const POISON_TRIES = 4;
-const POISON_TOPIC = 'order.gift-wrapped';
 
 /** Four acts on one database. Nothing in it counts on a duration: an act ends when the tables say so. */
 export async function tellStory(stage: Stage): Promise<void> {
@@ -21,6 +21,7 @@ export async function tellStory(stage: Stage): Promise<void> {
     await produced;
     await stage.until(async () => (await stage.counters()).pending === 0);
     await b.stop();
+    await stage.untilDelivered();
   });
 }
 
@@ -36,9 +37,9 @@ async function placeOrders(stage: Stage): Promise<[DispatcherProcess, Dispatcher
 
 async function breakBroker(stage: Stage): Promise<void> {
   await stage.broker.setDown(true);
-  stage.screen.say('The broker goes down: publishes fail and are retried, with growing waits.', 'warning');
+  stage.screen.say(stage.broker.outage, 'warning');
   await stage.pause(3_000);
-  await stage.until(async () => (await stage.counters()).failedTries > 0);
+  await stage.until(() => stage.isOutageFelt());
   const { pending } = await stage.counters();
   await stage.broker.setDown(false);
   stage.screen.say(`The broker is back; ${grouped(pending)} messages wait.`, 'good');

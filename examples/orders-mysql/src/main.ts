@@ -48,8 +48,12 @@ for (let number = 0; number < ORDERS; number++) await placeOrder(number, false);
 await assert.rejects(placeOrder(ORDERS, true), /card declined/);
 
 const all = once(sendings, 'all');
-for (const each of outboxes) await each.start();
-const [signal] = await Promise.all(outboxes.map((each) => each.runUntilSignal({ until: all })));
+// Each listens for signals as soon as it runs, and not only when the other one runs too.
+const runs = outboxes.map(async (each) => {
+  await each.start();
+  return each.runUntilSignal({ until: all });
+});
+const [signal] = await Promise.all(runs);
 
 const orders = await Promise.all(
   customers.map((customer) => dataSource.getRepository(Order).countBy({ customer })),

@@ -1,18 +1,23 @@
+// #region guide
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-const TOLERANCE_MS = 5 * 60_000;
+const TOLERANCE_SECONDS = 5 * 60;
 
-/** `t=<ms>,v1=<hex>`: the time is signed too, so that an old request can't be sent again. */
-export function sign(secret: string, body: string, nowMs = Date.now()): string {
-  return `t=${nowMs},v1=${digest(secret, nowMs, body).toString('hex')}`;
+interface Signed {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  /** As it arrived: parsed and serialized again, it may have other bytes. */
+  readonly body: string;
 }
 
-export function isSignedBy(secret: string, body: string, header = ''): boolean {
-  const [, time, hex = ''] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header) ?? [];
-  if (time === undefined || Math.abs(Date.now() - Number(time)) > TOLERANCE_MS) return false;
-  return timingSafeEqual(digest(secret, Number(time), body), Buffer.from(hex, 'hex'));
+/** Whether one of the signatures was made with this secret, not long ago. */
+export function isGenuine(secret: string, { id, timestamp, signature, body }: Signed): boolean {
+  // False for what is not a number, too.
+  const isRecent = Math.abs(Date.now() / 1_000 - Number(timestamp)) <= TOLERANCE_SECONDS;
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest();
+  const given = signature.split(' ').map((each) => Buffer.from(each.replace('v1,', ''), 'base64'));
+  return isRecent && given.some((one) => one.length === expected.length && timingSafeEqual(one, expected));
 }
-
-function digest(secret: string, timeMs: number, body: string): Buffer {
-  return createHmac('sha256', secret).update(`${timeMs}.${body}`).digest();
-}
+// #endregion

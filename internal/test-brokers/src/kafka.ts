@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import koffi from 'koffi';
 import { BrokerUnavailable } from './broker-process.js';
 
@@ -73,17 +74,14 @@ export class MockKafkaCluster {
     this.#library.setRoundTrip(this.#cluster, broker, answerMs);
   }
 
-  /** The next requests of this kind are answered with these errors, one after another, and have no effect. */
-  failNext(request: KafkaRequest, ...errors: readonly KafkaError[]): void {
-    const codes = errors.map((error) => KAFKA_ERRORS[error]);
-    this.#library.pushErrors(this.#cluster, KAFKA_REQUESTS[request], codes.length, codes);
+  /** The next requests of this kind to this broker are answered with these errors, and have no effect. */
+  failNext(broker: number, request: KafkaRequest, ...errors: readonly KafkaError[]): void {
+    for (const error of errors) this.#pushError(broker, request, error, 0);
   }
 
-  /** The next request of this kind to this broker fails, or is only late if the error is `none`. */
-  failNextOn(broker: number, request: KafkaRequest, error: KafkaError, answerMs = 0): void {
-    const { pushBrokerError } = this.#library;
-    const code = KAFKA_ERRORS[error];
-    pushBrokerError(this.#cluster, broker, KAFKA_REQUESTS[request], 1, 'int', code, 'int', answerMs);
+  /** The answer to the next request of this kind to this broker is late. What was asked for happens. */
+  delayNext(broker: number, request: KafkaRequest, answerMs: number): void {
+    this.#pushError(broker, request, 'none', answerMs);
   }
 
   /** Everything about this topic fails, until the error is `none`. */
@@ -96,10 +94,24 @@ export class MockKafkaCluster {
     this.#library.setVersions(this.#cluster, KAFKA_REQUESTS[request], least, most);
   }
 
-  close(): void {
-    this.#library.destroyCluster(this.#cluster);
-    this.#library.destroyClient(this.#client);
+  /** Often takes a second, which librdkafka sleeps. */
+  async close(): Promise<void> {
+    const { destroyCluster, destroyClient } = this.#library;
+    await promisify(destroyCluster.async)(this.#cluster);
+    destroyClient(this.#client);
   }
+
+  #pushError(broker: number, request: KafkaRequest, error: KafkaError, answerMs: number): void {
+    const { pushBrokerError } = this.#library;
+    const [kind, code] = [KAFKA_REQUESTS[request], KAFKA_ERRORS[error]];
+    pushBrokerError(this.#cluster, broker, kind, 1, 'int', code, 'int', answerMs);
+  }
+}
+
+/** The partition that Java's client chooses, as librdkafka computes it. */
+export function javaPartition(key: string, partitions: number): number {
+  const bytes = Buffer.from(key);
+  return loadLibrary().murmur2Partition(null, bytes, bytes.length, partitions, null, null);
 }
 
 /** Why the mock cluster can't run here; undefined if it can. */
@@ -122,20 +134,27 @@ interface Library {
   newClient(type: number, config: Handle, errorText: Buffer, bytes: number): Handle;
   destroyClient(client: Handle): void;
   newCluster(client: Handle, brokers: number): Handle;
-  destroyCluster(cluster: Handle): void;
+  readonly destroyCluster: { async(cluster: Handle, callback: (error: unknown) => void): void };
   bootstraps(cluster: Handle): string;
   createTopic(cluster: Handle, name: string, partitions: number, replicas: number): number;
   setLeader(cluster: Handle, topic: string, partition: number, broker: number): number;
   setDown(cluster: Handle, broker: number): number;
   setUp(cluster: Handle, broker: number): number;
   setRoundTrip(cluster: Handle, broker: number, ms: number): number;
-  pushErrors(cluster: Handle, request: number, count: number, errors: readonly number[]): void;
   pushBrokerError(
     cluster: Handle,
     broker: number,
     request: number,
     count: number,
     ...errorsAndDelays: readonly ('int' | number)[]
+  ): number;
+  murmur2Partition(
+    topic: null,
+    key: Buffer,
+    bytes: number,
+    partitions: number,
+    topicOpaque: null,
+    opaque: null,
   ): number;
   setTopicError(cluster: Handle, topic: string, error: number): void;
   setVersions(cluster: Handle, request: number, least: number, most: number): number;
@@ -155,10 +174,10 @@ const SIGNATURES: Readonly<Record<keyof Library, string>> = {
   setDown: 'int rd_kafka_mock_broker_set_down(void *mc, int broker)',
   setUp: 'int rd_kafka_mock_broker_set_up(void *mc, int broker)',
   setRoundTrip: 'int rd_kafka_mock_broker_set_rtt(void *mc, int broker, int ms)',
-  pushErrors:
-    'void rd_kafka_mock_push_request_errors_array(void *mc, int16_t api, size_t count, const int *errors)',
   pushBrokerError:
     'int rd_kafka_mock_broker_push_request_error_rtts(void *mc, int broker, int16_t api, size_t count, ...)',
+  murmur2Partition:
+    'int rd_kafka_msg_partitioner_murmur2(const void *rkt, const void *key, size_t bytes, int partitions, void *opaque, void *message)',
   setTopicError: 'void rd_kafka_mock_topic_set_error(void *mc, const char *topic, int error)',
   setVersions: 'int rd_kafka_mock_set_apiversion(void *mc, int16_t api, int16_t least, int16_t most)',
 };

@@ -90,7 +90,7 @@ export function createOutbox<Tx, const Topics extends TopicSchemas = {}>(
   options: CreateOutboxOptions<Tx, Topics>,
 ): Outbox<Tx, Topics> {
   assertKnownOptions<object>('createOutbox', options, OPTION_NAMES);
-  const { store: storeModule, topics, modules = [], logger = standardErrorLogger, ...rest } = options;
+  const { store: storeModule, topics, modules = [], logger = standardErrorLogger, ...rest } = options ?? {};
   if (typeof storeModule?.store !== 'function')
     throw new OutboxError(
       'INVALID_CONFIG',

@@ -87,6 +87,7 @@ describe('createOutbox', () => {
 
   test('rejects anything but a store module, and unknown options', () => {
     const given = (options: object) => () => createOutbox(options as CreateOutboxOptions<unknown, never>);
+    expect(given(undefined as never)).toThrow(refusal('INVALID_CONFIG', 'store must be a store module'));
     expect(given({})).toThrow(refusal('INVALID_CONFIG', 'store must be a store module'));
     expect(given({ store: memoryStore(), maxAttempt: 3 })).toThrow(
       refusal('INVALID_CONFIG', "did you mean 'maxAttempts'?"),

@@ -2,7 +2,9 @@ import {
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type DynamicModule,
+  Inject,
   Module as NestModule,
+  Optional,
   type Provider,
   type Type,
 } from '@nestjs/common';
@@ -18,7 +20,7 @@ import { OutboxEmitter } from './outbox-emitter.js';
 import { OutboxHealthIndicator } from './outbox-health-indicator.js';
 import { OutboxLifecycle } from './outbox-lifecycle.js';
 import type { OutboxModuleExtras, OutboxModuleOptions } from './outbox-module-options.js';
-import { EXTRA_NAMES } from './resolve-options.js';
+import { EXTRA_NAMES, invalid } from './resolve-options.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<OutboxModuleOptions>({
   moduleName: 'Outbox',
@@ -53,13 +55,25 @@ const ASYNC_NAMES: OptionNames<OutboxModuleAsyncOptions> = {
  * OutboxModule.forRoot({ prisma: PrismaService })
  */
 export class OutboxModule extends ConfigurableModuleClass {
+  /** @throws OutboxError `INVALID_CONFIG` if the module was imported without `forRoot` or `forRootAsync`. */
+  constructor(options?: OutboxModuleOptions) {
+    super();
+    if (options === undefined)
+      throw invalid(
+        'needs options: import OutboxModule.forRoot({ … }), or forRootAsync with a factory that returns them',
+      );
+  }
+
   static override forRoot(options: OutboxModuleOptions & OutboxModuleExtras): DynamicModule {
+    if (options === undefined)
+      throw invalid('needs options: pass forRoot({ prisma: PrismaService }), for example');
     // Composed here only to learn its tokens and to report invalid options at the call.
     const { tokens } = new OutboxComposition(options, { lookup: tooEarly, discover: () => [] });
     return withTokens(super.forRoot(options), [...tokens, ...(options.tokens ?? [])]);
   }
 
   static override forRootAsync(options: OutboxModuleAsyncOptions): DynamicModule {
+    if (options === undefined) throw invalid('forRootAsync needs options: pass { useFactory }, for example');
     assertKnownOptions('OutboxModule.forRootAsync', options, ASYNC_NAMES);
     const { modules = [], tokens = [] } = options;
     const known = [CoreModule, ...modules].flatMap(({ provides = [] }) => provides);
@@ -82,8 +96,10 @@ export class OutboxModule extends ConfigurableModuleClass {
     return commandsOnly(appModule);
   }
 }
-// Called rather than written as a decorator, so that this file compiles without decorator support.
+// Called rather than written as decorators, so that this file compiles without decorator support.
 NestModule({})(OutboxModule);
+Inject(MODULE_OPTIONS_TOKEN)(OutboxModule, undefined, 0);
+Optional()(OutboxModule, undefined, 0);
 
 function withProviders(
   definition: DynamicModule,

@@ -18,6 +18,9 @@ import { MemoryNest, nestModule, openContext } from './nest-app.js';
 
 const quiet = { polling: { enabled: false } } as const;
 
+const refusal = (message: string): unknown =>
+  expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringContaining(message) });
+
 async function emitted(options: OutboxModuleOptions): Promise<OutboxRow> {
   const store = new MemoryOutboxStore();
   const nest = await openContext({ imports: [OutboxModule.forRoot({ ...quiet, ...options, store })] });
@@ -280,6 +283,22 @@ describe('forRoot rejects', () => {
     ['a doubled binding', { store, modules: [CoreModule] }, 'is bound twice'],
   ])('%s', (_what, options, message) => {
     expect(() => OutboxModule.forRoot(options)).toThrow(message);
+  });
+
+  it('at the call, no options at all', () => {
+    const message = 'OutboxModule: needs options: pass forRoot({ prisma: PrismaService }), for example';
+    const given = undefined as unknown as OutboxModuleOptions;
+    expect(() => OutboxModule.forRoot(given)).toThrow(refusal(message));
+    const async = OutboxModule.forRootAsync as (options: unknown) => unknown;
+    expect(() => async.call(OutboxModule, undefined)).toThrow(refusal('forRootAsync needs options'));
+  });
+
+  it('at the start, the module without its options', async () => {
+    const message = 'OutboxModule: needs options: import OutboxModule.forRoot({ … }), or forRootAsync';
+    await expect(openContext({ imports: [OutboxModule] })).rejects.toThrow(refusal(message));
+    await expect(
+      openContext({ imports: [OutboxModule.forCommands(nestModule({ imports: [OutboxModule] }))] }),
+    ).rejects.toThrow(refusal(message));
   });
 
   it('at the start, a Prisma class that no module provides', async () => {

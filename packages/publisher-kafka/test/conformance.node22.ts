@@ -1,4 +1,7 @@
 import { describeOutboxPublisher } from '@postcommit/publisher-testkit';
 import { mockHarness } from './kafka-harness.js';
+import { describeOnMock } from './mock-cluster.js';
 
-describeOutboxPublisher('kafkaPublisher on the mock cluster', mockHarness);
+describeOnMock('on the mock cluster', 1, (cluster) => {
+  describeOutboxPublisher('kafkaPublisher', mockHarness(cluster));
+});

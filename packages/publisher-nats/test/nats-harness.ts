@@ -31,7 +31,7 @@ export async function closeNatsServer(): Promise<void> {
   await (await running)?.close();
 }
 
-/** A connection of the test itself, opened again after the server was killed. */
+/** A connection of the test itself, opened again after it was closed. */
 export class Observer {
   readonly #broker: TestBroker;
   #connection: NatsConnection | undefined;
@@ -147,6 +147,8 @@ async function openFixture(): Promise<PublisherFixture> {
     withBorrowedClient: () => borrow(link, options),
     untruthful: () => untruthful(observer, prefix, options),
     restartBroker: async () => {
+      // Its client would reconnect only after a while.
+      await observer.disconnect();
       await broker.kill();
       await broker.start();
     },

@@ -15,6 +15,8 @@ export class ChannelSource {
   readonly #connections: SharedConnection<Connection>;
   readonly #channels: SharedConnection<ConfirmedChannel>;
   #latest: Connection | undefined;
+  /** Some message has found a queue, so one that does not is an exception. */
+  hasRouted = false;
 
   constructor(options: ResolvedOptions) {
     this.#options = options;
@@ -26,7 +28,8 @@ export class ChannelSource {
     });
     this.#channels = new SharedConnection({
       open: () => this.#openChannel(),
-      close: (channel) => channel.close(),
+      // Closing our own connection ends its channels as well.
+      close: async (channel) => (channel.connection.isOwn ? undefined : channel.close()),
     });
   }
 
@@ -40,7 +43,7 @@ export class ChannelSource {
   }
 
   get blockedBecause(): string | undefined {
-    return this.#latest?.blockedBecause;
+    return this.#latest?.isLost ? undefined : this.#latest?.blockedBecause;
   }
 
   async channel(): Promise<ConfirmedChannel> {
@@ -50,11 +53,11 @@ export class ChannelSource {
     return this.#channels.get();
   }
 
-  async connection(): Promise<Connection> {
-    const connection = await this.#connections.get();
-    if (!connection.isLost) return connection;
-    await this.#connections.lost(connection);
-    return this.#connections.get();
+  /** A channel that nobody else uses. */
+  async newChannel(): Promise<ConfirmedChannel> {
+    const connection = await this.#connection();
+    const opened = await this.#bounded(connection, connection.client.createConfirmChannel());
+    return new ConfirmedChannel(opened, connection, this.#options.exchange);
   }
 
   /** Drops what a channel has not sent. The connection goes with it, unless it belongs to the application. */
@@ -71,7 +74,7 @@ export class ChannelSource {
 
   /** Looks at the broker beside the rows. Every error says that the broker is away. */
   async inspect<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.connection();
+    const connection = await this.#connection();
     return this.#bounded(connection, work(connection));
   }
 
@@ -80,6 +83,13 @@ export class ChannelSource {
     this.#stopping.abort();
     await this.#channels.close();
     await this.#connections.close();
+  }
+
+  async #connection(): Promise<Connection> {
+    const connection = await this.#connections.get();
+    if (!connection.isLost) return connection;
+    await this.#connections.lost(connection);
+    return this.#connections.get();
   }
 
   async #connect(): Promise<Connection> {
@@ -96,10 +106,7 @@ export class ChannelSource {
   }
 
   async #openChannel(): Promise<ConfirmedChannel> {
-    const connection = await this.connection();
-    const { client } = connection;
-    const opened = await this.#bounded(connection, client.createConfirmChannel());
-    const channel = new ConfirmedChannel(opened, connection, this.#options.exchange);
+    const channel = await this.newChannel();
     channel.whenClosed(() => void this.#channels.lost(channel));
     return channel;
   }

@@ -28,8 +28,6 @@ export class ConfirmedChannel {
   readonly #drained = new Gate();
   #closing: Closing | undefined;
   #error: unknown;
-  /** Some message found a queue, so one that does not is an exception. */
-  #hasRouted = false;
 
   constructor(channel: RabbitmqConfirmChannel, connection: Connection, exchange: string) {
     this.connection = connection;
@@ -47,10 +45,6 @@ export class ConfirmedChannel {
   /** Why it was closed; undefined while it is open. */
   get closing(): Closing | undefined {
     return this.#closing;
-  }
-
-  get hasRouted(): boolean {
-    return this.#hasRouted;
   }
 
   whenClosed(onClosed: () => void): void {
@@ -88,9 +82,8 @@ export class ConfirmedChannel {
     }
   }
 
-  /** Closing our own connection ends its channels as well. */
   async close(): Promise<void> {
-    if (this.#closing || this.connection.isOwn) return;
+    if (this.#closing) return;
     await quietly(this.#channel.close());
   }
 
@@ -102,7 +95,6 @@ export class ConfirmedChannel {
   #answerOf({ wasReturned }: InFlight, error: unknown): Answer {
     if (wasReturned) return 'unroutable';
     if (error && this.#closing) return 'closed';
-    this.#hasRouted = true;
     return error ? 'refused' : 'confirmed';
   }
 
@@ -118,7 +110,8 @@ export class ConfirmedChannel {
   }
 
   #closed(): void {
-    this.#closing ??= { code: replyCodeOf(this.#error), cause: this.#error ?? this.connection.lostBecause };
+    const { lostBecause, blockedBecause } = this.connection;
+    this.#closing ??= { code: replyCodeOf(this.#error), cause: this.#error ?? lostBecause, blockedBecause };
     this.#drained.open();
   }
 }

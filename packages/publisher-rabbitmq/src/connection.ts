@@ -46,7 +46,7 @@ export class Connection {
     return this.#lostBecause;
   }
 
-  /** Why the broker takes no messages; undefined if it does. */
+  /** Why the broker takes no messages, or took none when the connection was lost; undefined if it does. */
   get blockedBecause(): string | undefined {
     return this.#blockedBecause;
   }
@@ -89,7 +89,7 @@ export class Connection {
   readonly #closed = (error?: unknown): void => {
     this.#isLost = true;
     this.#lostBecause ??= error;
-    this.#released();
+    this.unblocked.open();
     this.#onLost();
   };
 

@@ -1,9 +1,7 @@
 import { type OutboxRow, PermanentError, type PublishResult, UnavailableError } from '@postcommit/core';
 import type { Attempt } from './attempt.js';
 import type { Answer, ConfirmedChannel } from './confirmed-channel.js';
-import { type Closing, errorOfClosing } from './errors.js';
 import type { Message } from './message.js';
-import type { ResolvedOptions } from './options.js';
 
 const FULFILLED: PublishResult = { status: 'fulfilled' };
 
@@ -12,19 +10,33 @@ export class Delivery {
   readonly row: OutboxRow;
   readonly message: Message;
   #result: PublishResult | undefined;
+  #wasReturned = false;
 
   constructor(row: OutboxRow, message: Message) {
     this.row = row;
     this.message = message;
   }
 
-  /** Undefined while the broker has not answered. */
   get result(): PublishResult | undefined {
     return this.#result;
   }
 
-  succeed(): void {
-    this.#result ??= FULFILLED;
+  /** The broker has it back: no queue takes it. What that means is decided when the others are known. */
+  get wasReturned(): boolean {
+    return this.#wasReturned;
+  }
+
+  /** False while the broker may still say something. */
+  get isAnswered(): boolean {
+    return this.#wasReturned || this.#result !== undefined;
+  }
+
+  answered(answer: Answer): void {
+    if (answer === 'confirmed') this.#result ??= FULFILLED;
+    if (answer === 'unroutable') this.#wasReturned = true;
+    if (answer === 'refused') {
+      this.fail(new UnavailableError(`RabbitMQ refused row ${this.row.id} (nack): is a queue full?`));
+    }
   }
 
   fail(reason: unknown): void {
@@ -39,59 +51,53 @@ export class Delivery {
 export async function sendAll(
   channel: ConfirmedChannel,
   deliveries: readonly Delivery[],
-  options: ResolvedOptions,
   attempt: Attempt,
 ): Promise<void> {
-  let unanswered = 0;
-  let isSent = false;
-  let finish: () => void = () => {};
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
+  const answers = new Answers();
   for (const delivery of deliveries) {
     if (!channel.isWritable) await attempt.within(channel.writable());
     if (channel.closing) break;
-    unanswered += 1;
-    const onAnswer = (answer: Answer): void => {
-      unanswered -= 1;
-      settle(delivery, answer, channel, options);
-      if (isSent && unanswered === 0) finish();
-    };
-    try {
-      channel.send(delivery.message, onAnswer);
-    } catch (cause) {
-      unanswered -= 1;
-      delivery.fail(
-        new PermanentError(`row ${delivery.row.id} does not fit into a message of AMQP`, { cause }),
-      );
-    }
+    sendOne(channel, delivery, answers);
   }
-  isSent = true;
-  if (unanswered > 0) await attempt.within(finished);
+  await answers.all(attempt);
 }
 
-function settle(
-  delivery: Delivery,
-  answer: Answer,
-  { hasRouted }: ConfirmedChannel,
-  options: ResolvedOptions,
-): void {
-  const { row, message } = delivery;
-  if (answer === 'confirmed') delivery.succeed();
-  if (answer === 'refused') {
-    delivery.fail(new UnavailableError(`RabbitMQ refused row ${row.id} (nack): is a queue full?`));
+function sendOne(channel: ConfirmedChannel, delivery: Delivery, answers: Answers): void {
+  answers.expectOne();
+  try {
+    channel.send(delivery.message, (answer) => {
+      delivery.answered(answer);
+      answers.cameIn();
+    });
+  } catch (cause) {
+    delivery.fail(
+      new PermanentError(`row ${delivery.row.id} does not fit into a message of AMQP`, { cause }),
+    );
+    answers.cameIn();
   }
-  if (answer === 'unroutable') delivery.fail(unroutable(message, hasRouted, options));
 }
 
-/** While some rows find a queue, one that does not says nothing about the others. */
-function unroutable({ id, routingKey }: Message, hasRouted: boolean, options: ResolvedOptions): Error {
-  const problem = `no queue takes row ${id}: exchange '${options.exchange}', routing key '${routingKey}'`;
-  if (options.unroutable === 'permanent') return new PermanentError(problem);
-  return new UnavailableError(problem, { isCertain: !hasRouted });
-}
+/** Counts answers: a promise for each row would cost more than sending it. */
+class Answers {
+  #missing = 0;
+  #onLast: (() => void) | undefined;
 
-/** For messages that were unconfirmed when their channel closed. */
-export function failAll(deliveries: readonly Delivery[], closing: Closing, exchange: string): void {
-  for (const delivery of deliveries) delivery.fail(errorOfClosing(closing, delivery.row.id, exchange));
+  expectOne(): void {
+    this.#missing += 1;
+  }
+
+  cameIn(): void {
+    this.#missing -= 1;
+    if (this.#missing === 0) this.#onLast?.();
+  }
+
+  /** Resolves when all that were expected have come in. */
+  async all(attempt: Attempt): Promise<void> {
+    if (this.#missing === 0) return;
+    await attempt.within(
+      new Promise<void>((resolve) => {
+        this.#onLast = resolve;
+      }),
+    );
+  }
 }

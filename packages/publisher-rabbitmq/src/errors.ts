@@ -11,6 +11,8 @@ export interface Closing {
   /** AMQP's reply code; undefined if the connection was lost. */
   readonly code: number | undefined;
   readonly cause: unknown;
+  /** Why the broker took no messages then. */
+  readonly blockedBecause: string | undefined;
 }
 
 /** Whether one message of several can be the reason. Without an exchange, all of them fail. */
@@ -19,9 +21,11 @@ export function isAboutOneMessage({ code }: Closing): boolean {
 }
 
 /** The error of the message that made the broker close the channel, or of all messages that were unconfirmed. */
-export function errorOfClosing({ code, cause }: Closing, id: string, exchange: string): Error {
+export function errorOfClosing(closing: Closing, id: string, exchange: string): Error {
+  const { code, cause, blockedBecause } = closing;
   switch (code) {
     case undefined:
+      if (blockedBecause !== undefined) return blocked(blockedBecause, cause);
       return new UnavailableError('the connection to RabbitMQ was lost before the confirm', { cause });
     case NOT_FOUND:
       return new UnavailableError(`RabbitMQ has no exchange '${exchange}'`, { isCertain: true, cause });
@@ -33,6 +37,15 @@ export function errorOfClosing({ code, cause }: Closing, id: string, exchange: s
     default:
       return new UnavailableError(`RabbitMQ closed the channel, code ${code}`, { cause });
   }
+}
+
+/** An alarm of the broker: too little memory, or disk. */
+export function blocked(because: string, cause: unknown): UnavailableError {
+  return new UnavailableError(blockedText(because), { isCertain: true, cause });
+}
+
+export function blockedText(because: string): string {
+  return `RabbitMQ blocks its publishers: ${because}`;
 }
 
 /** No row is involved in connecting, so a failure is certain to be about the broker. */

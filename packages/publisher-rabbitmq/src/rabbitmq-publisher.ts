@@ -1,5 +1,4 @@
 import {
-  isOutboxError,
   OutboxPublisher,
   type OutboxRow,
   type PublishBatchContext,
@@ -12,22 +11,13 @@ import {
   UnavailableError,
 } from '@postcommit/core';
 import { DEFAULT_GRACE_MS, endsWithin, nameToken, systemClock } from '@postcommit/core/internal';
-import { Attempt } from './attempt.js';
 import { ChannelSource } from './channel-source.js';
-import { Delivery, failAll, sendAll } from './delivery.js';
-import { isAboutOneMessage } from './errors.js';
+import { Delivery } from './delivery.js';
+import { blockedText } from './errors.js';
 import { messageOf } from './message.js';
 import { type RabbitmqPublisherOptions, type ResolvedOptions, resolveOptions } from './options.js';
+import { sendWave } from './send-wave.js';
 import { problemsOf } from './topology.js';
-
-/** How often a channel may be closed in one wave. Halving finds five bad rows among a thousand. */
-const MAX_CLOSED_CHANNELS = 50;
-
-/** One wave: how long it may take, and how many more channels it may cost. */
-interface Wave {
-  readonly attempt: Attempt;
-  channelsLeft: number;
-}
 
 /** Publishes rows to an exchange of RabbitMQ. A row is delivered when a queue has it and the broker has confirmed that. */
 export class RabbitmqPublisher extends OutboxPublisher {
@@ -81,7 +71,7 @@ export class RabbitmqPublisher extends OutboxPublisher {
   override health(): PublisherHealth {
     const { isOpen, blockedBecause } = this.#source;
     if (blockedBecause === undefined) return { isConnected: isOpen };
-    return { isConnected: isOpen, problem: `RabbitMQ blocks its publishers: ${blockedBecause}` };
+    return { isConnected: isOpen, problem: blockedText(blockedBecause) };
   }
 
   async #sendWave(
@@ -91,7 +81,7 @@ export class RabbitmqPublisher extends OutboxPublisher {
   ): Promise<readonly PublishResult[]> {
     const results: (PublishResult | Delivery)[] = await Promise.all(rows.map((row) => this.#prepare(row)));
     const deliveries = results.filter((prepared) => prepared instanceof Delivery);
-    if (deliveries.length > 0) await this.#deliver(deliveries, source, signal);
+    if (deliveries.length > 0) await sendWave(deliveries, source, this.#options, signal);
     return results.map((prepared) => (prepared instanceof Delivery ? resultOf(prepared) : prepared));
   }
 
@@ -102,56 +92,6 @@ export class RabbitmqPublisher extends OutboxPublisher {
     } catch (reason) {
       return { status: 'rejected', reason };
     }
-  }
-
-  async #deliver(deliveries: readonly Delivery[], source: ChannelSource, signal: AbortSignal): Promise<void> {
-    const { confirmTimeoutMs: timeoutMs } = this.#options;
-    const attempt = new Attempt({ signal, stopped: source.stopped, timeoutMs });
-    try {
-      await this.#send(deliveries, source, { attempt, channelsLeft: MAX_CLOSED_CHANNELS });
-    } catch (error) {
-      const reason = this.#reasonOf(error, source);
-      for (const delivery of deliveries) delivery.fail(reason);
-    } finally {
-      attempt.end();
-    }
-  }
-
-  /**
-   * Sends messages, and sends those again that were on a channel which the broker closed because of another one: it does
-   * not say which. Halves of them go on channels of their own, until the one that closes its channel is alone.
-   */
-  async #send(deliveries: readonly Delivery[], source: ChannelSource, wave: Wave): Promise<void> {
-    const { attempt } = wave;
-    const channel = await attempt.within(source.channel());
-    try {
-      await sendAll(channel, deliveries, this.#options, attempt);
-    } catch (error) {
-      // What was not sent yet must not be sent later.
-      source.abandon(channel);
-      throw error;
-    }
-    const { closing } = channel;
-    const unconfirmed = closing ? deliveries.filter(({ result }) => !result) : [];
-    if (!closing || unconfirmed.length === 0) return;
-    wave.channelsLeft -= 1;
-    if (unconfirmed.length === 1 || !isAboutOneMessage(closing)) {
-      return failAll(unconfirmed, closing, this.#options.exchange);
-    }
-    if (wave.channelsLeft <= 0) throw new UnavailableError('RabbitMQ closed too many channels', closing);
-    const middle = Math.ceil(unconfirmed.length / 2);
-    await this.#send(unconfirmed.slice(0, middle), source, wave);
-    await this.#send(unconfirmed.slice(middle), source, wave);
-  }
-
-  #reasonOf(error: unknown, { blockedBecause }: ChannelSource): unknown {
-    if (blockedBecause !== undefined && error instanceof UnavailableError) {
-      const problem = `RabbitMQ blocks its publishers: ${blockedBecause}`;
-      return new UnavailableError(problem, { isCertain: true, cause: error });
-    }
-    // Wrong options may be right at the next connect. They are no reason to give up rows.
-    if (isOutboxError(error)) return new UnavailableError(error.message, { isCertain: true, cause: error });
-    return error;
   }
 }
 

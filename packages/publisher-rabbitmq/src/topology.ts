@@ -9,7 +9,7 @@ const ACCESS_REFUSED = 403;
 const PRECONDITION_FAILED = 406;
 
 /** A lost connection is noticed after two or three heartbeats. */
-const LONGEST_HEARTBEAT_SECONDS = 60;
+const LONGEST_HEARTBEAT_SECONDS = 30;
 
 /**
  * Creates what `declare` says. Does nothing without it.

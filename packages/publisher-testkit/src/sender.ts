@@ -27,6 +27,8 @@ export interface Attempt {
 export class Sender {
   readonly publisher: OutboxPublisher;
   readonly #patienceMs: number;
+  /** Without batches, one begins when the other has ended: a worker limits the rows of all its batches together. */
+  #lane: Promise<unknown> = Promise.resolve();
 
   constructor(publisher: OutboxPublisher, patienceMs: number) {
     this.publisher = publisher;
@@ -77,11 +79,18 @@ export class Sender {
   batch(rows: readonly OutboxRow[], { signal = new AbortController().signal }: SendOptions = {}) {
     const publishing = this.publisher.publishBatch
       ? this.publisher.publishBatch(rows, { signal })
-      : publishInWaves(rows, (wave) => Promise.all(wave.map((row) => this.publish(row, { signal }))), {
-          signal,
-          maxRows: CONCURRENCY,
-        });
+      : this.#oneByOne(rows, signal);
     return within(`publishBatch of ${rows.length} rows`, publishing, 2 * this.#patienceMs);
+  }
+
+  #oneByOne(rows: readonly OutboxRow[], signal: AbortSignal): Promise<readonly PublishResult[]> {
+    const publishAll = (wave: readonly OutboxRow[]) =>
+      Promise.all(wave.map((row) => this.publish(row, { signal })));
+    const publishing = this.#lane.then(() =>
+      publishInWaves(rows, publishAll, { signal, maxRows: CONCURRENCY }),
+    );
+    this.#lane = publishing.catch(() => {});
+    return publishing;
   }
 
   /** Publishes one row, and again until it is delivered. */

@@ -1,6 +1,8 @@
 import { errorFromResponse, PermanentError, TransientError, UnavailableError } from '@postcommit/core';
 import type { Deadline } from './deadline.js';
+import { maskSent } from './masking.js';
 import type { WebhookResponse } from './transport.js';
+import type { WebhookMessage } from './webhook-message.js';
 import type { WebhookOptions, WebhookVerdict } from './webhook-options.js';
 
 /** More of a body is not read. */
@@ -12,26 +14,26 @@ const MAX_BODY_MS = 1_000;
 export interface Sent {
   /** What was sent where, without secrets. */
   readonly what: string;
-  /** Texts that the answer may repeat and an error must not: signatures, credentials, the message. */
-  readonly secrets: readonly string[];
+  readonly message: WebhookMessage;
   readonly statuses: WebhookOptions['statuses'];
 }
 
 /** Reads the response, so that the connection is free again, and returns undefined if it means delivered. */
 export async function errorOf(
   response: WebhookResponse,
-  { what, secrets, statuses = {} }: Sent,
+  { what, message, statuses = {} }: Sent,
   deadline: Deadline,
 ): Promise<Error | undefined> {
   deadline.leave(MAX_BODY_MS);
   const body = await beginningOf(response).catch(unreadable);
   const { status, type } = response;
+  const masked = (text: string | null): string | null => text && maskSent(text, message);
   if (status >= 200 && status < 300) return undefined;
   const error = await errorFromResponse({
     status,
     ...(type !== undefined && { type }),
-    headers: { get: (name) => masked(response.headers.get(name), secrets) },
-    text: async () => masked(body, secrets) ?? unreadable(),
+    headers: { get: (name) => masked(response.headers.get(name)) },
+    text: async () => maskSent(body, message),
   });
   return withVerdict(statuses[status], error, `${what}: ${error.message}`);
 }
@@ -68,8 +70,4 @@ async function beginningOf({ body }: WebhookResponse): Promise<string> {
 
 function unreadable(): string {
   return '(the body could not be read)';
-}
-
-function masked(text: string | null, secrets: readonly string[]): string | null {
-  return text && secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
 }

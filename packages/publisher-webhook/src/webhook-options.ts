@@ -62,6 +62,7 @@ const OPTION_NAMES: OptionNames<WebhookOptions> = {
   encode: true,
   cloudEvents: true,
 };
+const CLOUD_EVENTS_NAMES: OptionNames<WebhookOptions['cloudEvents'] & object> = { source: true };
 const VERDICTS: readonly unknown[] = ['permanent', 'transient', 'unavailable'] satisfies WebhookVerdict[];
 
 export const DEFAULT_TIMEOUT_MS = 15_000;
@@ -69,6 +70,7 @@ export const DEFAULT_TIMEOUT_MS = 15_000;
 /** @throws `INVALID_CONFIG` */
 export function assertWebhookOptions(options: WebhookOptions): void {
   assertKnownOptions('webhookPublisher', options, OPTION_NAMES);
+  assertKnownOptions('webhookPublisher: cloudEvents', options.cloudEvents ?? {}, CLOUD_EVENTS_NAMES);
   assertTimerDelay('webhookPublisher: timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   const problem =
     problemOfUrl(options) ??

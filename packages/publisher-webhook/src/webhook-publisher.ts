@@ -82,7 +82,7 @@ class WebhookPublisher extends OutboxPublisher {
     const response = await this.#send(message, deadline);
     const { statuses } = this.#options;
     const what = `${row.topic} to ${url.host}`;
-    const error = await errorOf(response, { what, secrets: message.secrets, statuses }, deadline);
+    const error = await errorOf(response, { what, message, statuses }, deadline);
     if (error) throw error;
   }
 

@@ -89,6 +89,20 @@ describe.each(TRANSPORTS)('a response, with %s', (_, allowPrivateAddresses) => {
     expect(message.length).toBeLessThan(1_200);
   });
 
+  test.each<[string, (body: string) => string]>([
+    ['as a string of JSON', (body) => JSON.stringify({ invalid: body })],
+    ['in part', (body) => `invalid: ${body.slice(0, 60)}…`],
+  ])('a 400 that repeats the message %s does not show it', async (_, repeated) => {
+    const { server, publisher } = await answered(400);
+    server.answer = (response, { body }) => response.writeHead(400).end(repeated(body.toString()));
+    const { message } = await failureOf(
+      publisher,
+      rowWith({ payload: { name: 'Zoë "Z" Smith', card: '4242'.repeat(9) } }),
+    );
+    expect(message).toContain('invalid');
+    expect(message).not.toMatch(/Smith|4242/);
+  });
+
   test('a redirect does not show the path of a URL that is a secret', async () => {
     const { server } = await answered(204);
     server.answer = (response, { path }) =>

@@ -129,6 +129,7 @@ describe('what is wrong with the application', () => {
     ['destinationOf must be a function', { destinationOf: 'x' }],
     ['encode must be a function', { encode: 'json' }],
     ['cloudEvents needs a source', { cloudEvents: {} }],
+    ["cloudEvents: unknown option 'sorce'", { cloudEvents: { sorce: '/shop' } }],
   ])('is refused at once: %s', (message, options) => {
     const all = { url: 'https://partner.example', secret: SECRET, ...options };
     for (const create of [webhookPublisher, OutboxWebhookModule.forRoot]) {

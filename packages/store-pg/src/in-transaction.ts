@@ -1,3 +1,6 @@
+import { assertPool } from './assert-pool.js';
+import type { PgPoolLike } from './pg-client-like.js';
+
 /** The part of a pool that `inTransaction` uses. A `pg` pool fits. */
 export interface TransactionPool {
   connect(): Promise<TransactionClient>;
@@ -23,6 +26,8 @@ type ClientOf<Pool extends TransactionPool> = Pool['connect'] extends {
  *
  * Let the error of a failed statement through. PostgreSQL has then aborted the transaction, and its COMMIT stores nothing.
  *
+ * @throws `INVALID_CONFIG` for anything but a pool.
+ *
  * @example
  * await inTransaction(pool, async (tx) => {
  *   await tx.query("update orders set status = 'paid' where id = $1", [id]);
@@ -33,6 +38,7 @@ export async function inTransaction<Pool extends TransactionPool, Result>(
   pool: Pool,
   work: (tx: ClientOf<Pool>) => Promise<Result>,
 ): Promise<Result> {
+  if (typeof pool?.connect !== 'function') assertPool(pool as unknown as PgPoolLike);
   const client = await pool.connect();
   try {
     await client.query('begin');

@@ -1,5 +1,5 @@
 import { composeModules, type Module, OutboxModule } from '@postcommit/core';
-import { OutboxPgModule, PgOutboxStore, type PgPoolLike } from '@postcommit/store-pg';
+import { inTransaction, OutboxPgModule, PgOutboxStore, type PgPoolLike } from '@postcommit/store-pg';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 
@@ -28,6 +28,11 @@ describe('anything but a pool is rejected, with what to pass', () => {
     const message = `the pg store needs a pool, got ${found}; pass pool: new pg.Pool({ connectionString })`;
     expect(() => OutboxPgModule.forRoot({ pool: given(pool) })).toThrow(invalid(message));
     expect(() => new PgOutboxStore(given(pool))).toThrow(invalid(message));
+  });
+
+  it('in the place of the pool of inTransaction', async () => {
+    const rejects = expect(inTransaction(given(undefined) as pg.Pool, async () => {})).rejects;
+    await rejects.toEqual(invalid('the pg store needs a pool, got undefined'));
   });
 
   it('no options at all', () => {

@@ -183,8 +183,9 @@ export class BatchPublishing {
 
   #verdictBefore(flight: RowInFlight): Outcome | undefined | Promise<Outcome | undefined> {
     if (this.#queue.isHeldBack(flight)) return released(flight);
-    const { verdicts, claimedAtMs } = this.#options;
-    return verdicts.beforePublish(flight.row, claimedAtMs);
+    const { verdicts, claimedAtMs, pauses } = this.#options;
+    const verdict = () => verdicts.beforePublish(flight.row, claimedAtMs);
+    return pauses.freshened?.then(verdict) ?? verdict();
   }
 
   #mayStart(flight: RowInFlight): boolean {

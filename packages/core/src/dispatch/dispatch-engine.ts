@@ -76,6 +76,7 @@ export class DispatchEngine {
     store: OutboxStore,
     publisher: OutboxPublisher | PublishFunction,
     options: DispatcherOptions = {},
+    looksAheadEveryMs = 0,
   ) {
     const { pipeline, interceptors, events, publisherRuns, clock = systemClock, random, ...config } = options;
     this.config = resolveConfig(config);
@@ -91,7 +92,7 @@ export class DispatchEngine {
     this.availability = new Availability(target, emitter, clock, random ?? Math.random);
     const { rateLimit } = this.config;
     this.#limits = rateLimit && new RateLimits(rateLimit, clock);
-    this.pauses = new PausedTopics(() => this.lookAhead(), clock);
+    this.pauses = new PausedTopics(() => this.lookAhead(), clock, looksAheadEveryMs);
     this.#context = {
       ...this.config,
       store,
@@ -149,6 +150,7 @@ export class DispatchEngine {
 
   async lookAhead(): Promise<LookAhead> {
     const { store, calls } = this.#context;
+    this.pauses.asked();
     const ahead = await calls.within(LOOK_AHEAD_LIMIT_MS, 'look ahead', store.lookAhead());
     this.pauses.are(ahead.pausedTopics);
     if (ahead.nowMs !== undefined) this.#context.storeClock?.heard(ahead.nowMs);

@@ -178,14 +178,18 @@ const FRESH_MS = 1_000;
 export class PausedTopics {
   readonly #ask: () => Promise<unknown>;
   readonly #clock: Clock;
+  readonly #staleAfterMs: number;
   #topics: ReadonlySet<string> = new Set();
   #knownSinceMs = Number.NEGATIVE_INFINITY;
-  #isAsking = false;
+  /** Whether a question has no answer yet, or failed. */
+  #isUnanswered = false;
+  #asking: Promise<void> | undefined;
 
-  /** `ask` fetches the topics and passes them to `are`. */
-  constructor(ask: () => Promise<unknown>, clock: Clock) {
+  /** `ask` fetches the topics and passes them to `are`. It is called anyway every `askedEveryMs` if nothing is due. */
+  constructor(ask: () => Promise<unknown>, clock: Clock, askedEveryMs = 0) {
     this.#ask = ask;
     this.#clock = clock;
+    this.#staleAfterMs = askedEveryMs + FRESH_MS;
   }
 
   get isKnown(): boolean {
@@ -203,22 +207,36 @@ export class PausedTopics {
   are(topics: readonly string[]): void {
     this.#topics = new Set(topics);
     this.#knownSinceMs = this.#clock.monotonicMs();
+    this.#isUnanswered = false;
+  }
+
+  /** A question was sent. */
+  asked(): void {
+    this.#isUnanswered = true;
   }
 
   /** Also asks again now and then: a worker that publishes a slow batch would not hear of a pause for long. */
   has(topic: string): boolean {
-    if (!this.isFresh) this.#refresh();
+    if (!this.isFresh) void this.#refresh();
     return this.#topics.has(topic);
   }
 
-  #refresh(): void {
-    if (this.#isAsking) return;
-    this.#isAsking = true;
-    this.#ask()
-      // The next row asks again. Whether the store answers is the claims' and settles' business.
+  /**
+   * What to wait for before a row is started, if too much may have changed: after a slow publish, or because the worker
+   * was stopped and started again. If the store does not answer, nobody waits twice.
+   */
+  get freshened(): Promise<void> | undefined {
+    if (this.#clock.monotonicMs() - this.#knownSinceMs <= this.#staleAfterMs) return undefined;
+    return this.#asking ?? (this.#isUnanswered ? undefined : this.#refresh());
+  }
+
+  /** Never rejects: whether the store answers is the claims' and settles' business. */
+  #refresh(): Promise<void> {
+    this.#asking ??= this.#ask()
       .catch(() => {})
-      .finally(() => {
-        this.#isAsking = false;
+      .then(() => {
+        this.#asking = undefined;
       });
+    return this.#asking;
   }
 }

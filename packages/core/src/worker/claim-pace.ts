@@ -16,6 +16,14 @@ const MISSED_MS = 1;
 /** The first wait when idle; each further one doubles, up to `pollIntervalMs`. */
 const FIRST_IDLE_MS = 20;
 
+/** So many workers all react to a hint that they all receive. */
+const SMALL_CROWD = 8;
+
+/** Whether a few of these workers are enough for a hint that they all receive. */
+export function isCrowd(workers: number): boolean {
+  return workers > SMALL_CROWD;
+}
+
 /** What a poll found: nothing, all rows that were due, or some rows while more may be due. */
 export type PollResult = 'nothing' | 'all' | 'more';
 /**
@@ -35,9 +43,15 @@ export class PollPace {
   #isStalled = false;
   /** Whether a COMMIT was announced that the poll under way may not see. */
   #hasMissed = false;
+  #isInCrowd = false;
 
   constructor(pollIntervalMs: number) {
     this.#pollIntervalMs = pollIntervalMs;
+  }
+
+  /** In a crowd, what one poll misses is found by the next poll of another worker: none of them polls more often. */
+  sharedBy(workers: number): void {
+    this.#isInCrowd = isCrowd(workers);
   }
 
   /** If the last batch made no progress, the next polls back off. */
@@ -49,7 +63,7 @@ export class PollPace {
   afterPoll(found: PollResult): number {
     const result = this.#isStalled ? 'nothing' : found;
     if (result !== 'nothing') {
-      this.#idleMs = 0;
+      this.#restart();
       // The quick polls have found the rows they were waiting for.
       this.#burst = this.#burst.filter((ms) => ms >= SHORTEST_MS);
     }
@@ -64,20 +78,24 @@ export class PollPace {
     const isPausing = this.#waitMs > SHORTEST_MS;
     if (time === 'after-commit') return this.#committed(isPausing);
     this.#burst = isPausing ? [...QUICK_MS[time], ...BURST_MS] : [...BURST_MS];
-    this.#idleMs = 0;
+    this.#restart();
     return isPausing;
   }
 
   #committed(isPausing: boolean): boolean {
-    this.#idleMs = 0;
+    this.#restart();
     if (!isPausing) {
       this.#hasMissed = true;
       return false;
     }
-    this.#burst = [...QUICK_MS['after-commit'], ...this.#burst];
+    if (!this.#isInCrowd) this.#burst = [...QUICK_MS['after-commit'], ...this.#burst];
     // The poll begins now: further hints come too late for it.
     this.#waitMs = 0;
     return true;
+  }
+
+  #restart(): void {
+    if (!this.#isInCrowd) this.#idleMs = 0;
   }
 
   #nextWaitMs(): number {

@@ -6,13 +6,12 @@ import type { DispatchEvents } from '../observe/dispatch-events.js';
 import { noAnswer } from '../runtime/store-calls.js';
 import { BoundedWaits, type Clock } from '../runtime/timing.js';
 import { type OutboxWorkers, tokenPrefix, type WorkerReport } from '../store/outbox-workers.js';
+import { isCrowd } from './claim-pace.js';
 import { Takeovers } from './takeovers.js';
 import { VERSION } from './version.js';
 import { HEARTBEAT_MS, takeoverMs } from './worker-watch.js';
 
-/** Up to this many workers all react to a hint that they all receive. */
-const SMALL_CROWD = 8;
-/** Of a larger crowd, this many react on average. If none does, the row waits for the crowd's next poll. */
+/** Of a crowd, this many workers react to a hint on average. If none does, the row waits for the crowd's next poll. */
 const FEW = 3;
 
 export interface MembershipOptions {
@@ -81,7 +80,7 @@ export class Membership {
    * of the others polls soon.
    */
   takesHint(random: Random): boolean {
-    return this.#crowd <= SMALL_CROWD || random() < FEW / this.#crowd;
+    return !isCrowd(this.#crowd) || random() < FEW / this.#crowd;
   }
 
   /** If claims remain, so does the record: others find this worker lost and take them over. */

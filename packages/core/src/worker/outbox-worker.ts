@@ -114,7 +114,12 @@ export class OutboxWorker {
     this.#wakeup = wakeup;
     this.#eventLoop = new EventLoopWatch(events, clock);
     this.#options = {
-      engine: new DispatchEngine(store, publisher, { ...dispatching, backoff, events }),
+      engine: new DispatchEngine(
+        store,
+        publisher,
+        { ...dispatching, backoff, events },
+        config.pollIntervalMs,
+      ),
       trouble: new StoreTrouble(events, clock, random),
       config,
       events,

@@ -101,7 +101,10 @@ export class WorkerRun {
       }),
       onLost: (standing, reason) => this.#inbox.post({ kind: 'standingLost', standing, reason }),
       onTakenOver: () => this.hint('after-commit'),
-      onCrowd: (workers) => engine.availability.sharedBy(workers),
+      onCrowd: (workers) => {
+        engine.availability.sharedBy(workers);
+        this.#pace.sharedBy(workers);
+      },
     });
   }
 

@@ -356,7 +356,9 @@ export class ClaimLedger {
     )
       return;
     if (process.isStopped) return;
-    if (claim.deadlineMs - lastSettle.atMs > LONGEST_SETTLE_RETRY_MS + SLACK_MS)
+    // Others may have taken it over before.
+    const deadlineMs = Math.min(claim.deadlineMs, row.untilMs);
+    if (deadlineMs - lastSettle.atMs > LONGEST_SETTLE_RETRY_MS + SLACK_MS)
       this.#history.violated('I6', `${process.name} gave up to settle ${id} long before its claim ended`);
   }
 

@@ -25,7 +25,7 @@ export class Host {
   constructor(world: World, name: string) {
     this.#world = world;
     this.#name = name;
-    this.settings = drawSettings(world.random, world.isRegistered);
+    this.settings = drawSettings(world.random, world.people, world.isRegistered);
     this.#process = this.#newProcess();
     this.#store = this.#newStore();
   }
@@ -127,6 +127,7 @@ export class Host {
       overlaps: __,
       backoff,
       backlogThreshold,
+      rateLimit,
       ...settings
     } = this.settings;
     const { pollIntervalMs, batchesInFlight, takeoverAfterMs, ...dispatching } = settings;
@@ -134,6 +135,7 @@ export class Host {
     const options = {
       ...dispatching,
       ...(backoff && { backoff }),
+      ...(rateLimit && { rateLimit }),
       pipeline: this.#pipeline(),
       interceptors: [this.#interceptor()],
       events,

@@ -2,8 +2,10 @@ import { MemoryTable, MemoryTransaction } from '@postcommit/store-memory';
 import { vi } from 'vitest';
 import { ClaimLease } from '../../src/dispatch/claim-lease.js';
 import { ClaimedBatch } from '../../src/dispatch/claimed-batch.js';
+import { RateLimits } from '../../src/dispatch/rate-limits.js';
 import { BatchQueue } from '../../src/dispatch/rows-in-flight.js';
 import { EarlySettles } from '../../src/dispatch/settle-batch.js';
+import { PausedTopics } from '../../src/publish/availability.js';
 import { Breaker } from '../../src/publish/breaker.js';
 import { Incarnation } from '../../src/worker/membership.js';
 import { WorkerWatch } from '../../src/worker/worker-watch.js';
@@ -155,6 +157,48 @@ export const MUTANTS: readonly Mutant[] = [
         }),
       );
     },
+  },
+  {
+    name: 'publishes rows of paused topics',
+    breaks: /^I13/,
+    patch: () => {
+      const mends = [
+        patched(vi.spyOn(PausedTopics.prototype, 'has').mockReturnValue(false)),
+        patched(vi.spyOn(PausedTopics.prototype, 'list', 'get').mockReturnValue([])),
+      ];
+      return () => {
+        for (const mend of mends) mend();
+      };
+    },
+  },
+  {
+    name: 'never hears of a pause after its first claim',
+    breaks: /^I13/,
+    patch: () => {
+      const { are } = PausedTopics.prototype;
+      return patched(
+        vi.spyOn(PausedTopics.prototype, 'are').mockImplementation(function (this: PausedTopics, topics) {
+          if (!this.isKnown) are.call(this, topics);
+        }),
+      );
+    },
+  },
+  {
+    name: 'never hears of the end of a pause',
+    breaks: /^I7/,
+    patch: () => {
+      const { are } = PausedTopics.prototype;
+      return patched(
+        vi.spyOn(PausedTopics.prototype, 'are').mockImplementation(function (this: PausedTopics, topics) {
+          are.call(this, [...this.list, ...topics]);
+        }),
+      );
+    },
+  },
+  {
+    name: 'publishes faster than it may',
+    breaks: /^I14/,
+    patch: () => patched(vi.spyOn(RateLimits.prototype, 'take').mockReturnValue(new Set())),
   },
   {
     name: 'releases what it abandons',

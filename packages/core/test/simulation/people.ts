@@ -113,6 +113,28 @@ async function operate({ random, rows, claims, store, table, history }: World): 
   }
 }
 
+/** Operators pause topics, and resume them at the latest when good times come. */
+export function startPauses(world: World): void {
+  const { people, weather, clock, table, pace, history } = world;
+  for (let count = 0; count < weather.pauses; count++) {
+    const topic = people.pick(['plain', 'plain', 'checked']);
+    const atMs = people.between(0, 0.8 * weather.badTimesMs);
+    const forMs = people.between(500, 0.7 * weather.badTimesMs);
+    const resume = (): void => {
+      if (!table.pauses.delete(topic)) return;
+      history.note('operator', 'resumes', () => topic);
+      pace.resumed(topic);
+    };
+    clock.schedule(atMs, () => {
+      history.note('operator', 'pauses', () => topic);
+      table.pauses.set(topic, table.now());
+      pace.paused(topic);
+      clock.schedule(forMs, resume);
+      world.whenGoodTimesCome(resume);
+    });
+  }
+}
+
 /** Kills, freezes and stops processes, and takes the broker away. */
 export function startTrouble(world: World): void {
   const { random, weather, clock, hosts } = world;

@@ -51,6 +51,7 @@ export class ProcessPublisher extends OutboxPublisher {
       if (this.#process.isDead) return;
       const { claims } = this.#world;
       claims.publishStarted(rows, signal);
+      this.#world.pace.publishStarted(this.#process, this.#settings, rows);
       const poison = rows.find(({ id }) => this.#world.rows.story(id).kind === 'poison');
       if (poison) {
         this.#dieOf(poison);

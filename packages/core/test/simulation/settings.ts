@@ -1,3 +1,4 @@
+import type { RateLimit } from '../../src/dispatch/rate-limits.js';
 import type { BackoffOptions } from '../../src/message/retry-options.js';
 import { takeoverMs } from '../../src/worker/worker-watch.js';
 import type { SimRandom } from './sim-random.js';
@@ -20,6 +21,7 @@ export interface Settings {
   readonly batchesInFlight: number;
   readonly backlogThreshold: number | undefined;
   readonly takeoverAfterMs: number | false;
+  readonly rateLimit: Readonly<Record<string, RateLimit>> | undefined;
 }
 
 /** How bad a run is. Each kind of fault is absent from some: what masks another one's effect must not always be there. */
@@ -40,6 +42,8 @@ export interface Weather {
   /** Schemas that are slow, or never answer. */
   readonly slowSchemas: number;
   readonly interceptorFaults: number;
+  /** How often a topic is paused, for a while. */
+  readonly pauses: number;
   /** How often the broker goes away and comes back. */
   readonly outages: number;
   readonly badTimesMs: number;
@@ -59,8 +63,8 @@ export function takeoverMsOf({ takeoverAfterMs, publishTimeoutMs }: Settings): n
   return takeoverMs(takeoverAfterMs || 0, publishTimeoutMs);
 }
 
-/** `isRegistered`: in this world, workers know each other. */
-export function drawSettings(random: SimRandom, isRegistered: boolean): Settings {
+/** `isRegistered`: in this world, workers know each other. `people`: what operators order. */
+export function drawSettings(random: SimRandom, people: SimRandom, isRegistered: boolean): Settings {
   const role = isRegistered || random.chance(0.75) ? 'worker' : 'dispatcher';
   const claimTimeoutMs = isRegistered ? LONG_CLAIM_MS : random.pick([900, 1_500, 3_000, 6_000]);
   return {
@@ -72,6 +76,7 @@ export function drawSettings(random: SimRandom, isRegistered: boolean): Settings
       random.between(0.05, 0.66) *
         Math.min(claimTimeoutMs, isRegistered ? LONGEST_PUBLISH_MS : claimTimeoutMs),
     ),
+    rateLimit: people.chance(0.25) ? { plain: { perSecond: people.whole(6, 15) } } : undefined,
     takeoverAfterMs: isRegistered && random.whole(500, 9_000),
     maxAttempts: random.chance(0.4) ? Number.POSITIVE_INFINITY : random.whole(1, 6),
     maxRetakes: random.whole(2, 5),
@@ -88,7 +93,7 @@ export function drawSettings(random: SimRandom, isRegistered: boolean): Settings
   };
 }
 
-export function drawWeather(random: SimRandom, isRegistered: boolean): Weather {
+export function drawWeather(random: SimRandom, people: SimRandom, isRegistered: boolean): Weather {
   const some = (most: number): number => (random.chance(0.5) ? random.whole(1, most) : 0);
   const rate = (most: number): number => (random.chance(0.35) ? 0 : random.between(0.02, most));
   return {
@@ -106,6 +111,7 @@ export function drawWeather(random: SimRandom, isRegistered: boolean): Weather {
     interceptorFaults: random.chance(0.2) ? 0.1 : 0,
     badTimesMs: isRegistered ? random.between(10_000, 40_000) : random.between(4_000, 15_000),
     outages: random.chance(0.5) ? random.whole(1, 2) : 0,
+    pauses: people.chance(0.4) ? people.whole(1, 3) : 0,
   };
 }
 

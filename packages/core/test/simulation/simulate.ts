@@ -1,7 +1,7 @@
 import { finalCheck } from './final-check.js';
 import type { Violation } from './history.js';
 import type { Mutant } from './mutant.js';
-import { startOperators, startProducers, startTrouble } from './people.js';
+import { startOperators, startPauses, startProducers, startTrouble } from './people.js';
 import { World } from './world.js';
 
 export interface Simulated {
@@ -43,6 +43,7 @@ async function run(world: World): Promise<void> {
   startProducers(world);
   startOperators(world);
   startTrouble(world);
+  startPauses(world);
   await runUntil(world, () => clock.elapsedMs >= weather.badTimesMs);
   world.goodTimesCome();
   // Transactions and due times that still lie ahead.

@@ -3,6 +3,7 @@ import { ClaimLedger } from './claim-ledger.js';
 import { History } from './history.js';
 import { Host } from './host.js';
 import type { Mutant } from './mutant.js';
+import { PaceLedger } from './pace-ledger.js';
 import { RowLedger } from './row-ledger.js';
 import { drawWeather, type Weather } from './settings.js';
 import { SignalLedger } from './signal-ledger.js';
@@ -15,6 +16,8 @@ import { StopLedger } from './stop-ledger.js';
 export class World {
   readonly clock = new SimClock();
   readonly random: SimRandom;
+  /** For what operators order of topics: the same seeds show the same faults with it and without. */
+  readonly people: SimRandom;
   readonly weather: Weather;
   /** Whether workers know each other. */
   readonly isRegistered: boolean;
@@ -24,6 +27,7 @@ export class World {
   readonly claims: ClaimLedger;
   readonly events: SignalLedger;
   readonly stops: StopLedger;
+  readonly pace: PaceLedger;
   readonly hosts: readonly Host[];
   readonly mutant: Mutant | undefined;
   /** For producers, operators and those who look: a store without faults. */
@@ -36,15 +40,17 @@ export class World {
 
   constructor(seed: number, mutant: Mutant | undefined, isTraced: boolean) {
     this.random = new SimRandom(seed);
+    this.people = new SimRandom(seed + 1_000_000);
     this.mutant = mutant;
     this.isRegistered = this.random.chance(0.35);
-    this.weather = drawWeather(this.random, this.isRegistered);
+    this.weather = drawWeather(this.random, this.people, this.isRegistered);
     const rush = (): number => this.random.between(0, 0.7 * this.weather.badTimesMs);
     this.#rushes = [rush(), rush(), rush()];
     this.history = new History(this.clock, isTraced);
     this.rows = new RowLedger(this.history);
     this.claims = new ClaimLedger(this.history, this.rows, this.clock, this.table);
     this.events = new SignalLedger(this.history, this.claims);
+    this.pace = new PaceLedger(this.history, this.clock);
     this.stops = new StopLedger(this.history, this.claims, this.clock);
     this.store = new MemoryOutboxStore({ table: this.table, random: this.random.next });
     this.history.note('world', 'weather', () => JSON.stringify(this.weather));

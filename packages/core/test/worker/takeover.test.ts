@@ -357,7 +357,10 @@ describe('a paused topic', () => {
 });
 
 describe('a crowd of workers', () => {
-  test('leaves a message to a few of them', async () => {
+  test.each([
+    ['that notifies at its commit', 'commit', 12],
+    ['in a burst', 'burst', 120],
+  ] as const)('leaves a message %s to a few of them', async (_when, kind, atMost) => {
     const world = open();
     const random = seededRandom(7);
     const hosts = Array.from({ length: 150 }, () => {
@@ -373,11 +376,11 @@ describe('a crowd of workers', () => {
     expect(idle).toBeLessThanOrEqual(150 * 2);
     await world.store.enqueue(entries('x1'));
     const before = asked();
-    for (const { wakeup } of hosts) wakeup.hint();
+    for (const { wakeup } of hosts) wakeup.hint(kind);
     await world.clock.advance(1_000);
     const started = hosts.flatMap(({ host }) => host.publisher.started);
     expect(started).toEqual(['x1']);
-    expect(asked() - before - idle).toBeLessThanOrEqual(120);
+    expect(asked() - before - idle).toBeLessThanOrEqual(atMost);
     const publishing = hosts.find(({ host }) => host.publisher.running.includes('x1'));
     publishing?.host.publisher.succeed('x1');
     await world.clock.advance(100);

@@ -8,7 +8,7 @@ export const concurrency: BehaviourGroup = {
   behaviours: {
     'rows that are published at the same time arrive once each': async (scene) => {
       const sender = await scene.connected();
-      const rows = scene.rows(100);
+      const rows = scene.rows(20);
       const results = await Promise.all(rows.map((row) => sender.publish(row)));
       expectAllFulfilled(results, rows);
       expect(idsOf(await scene.arrived(...rows)).sort()).toEqual(idsOf(rows).sort());

@@ -1,0 +1,77 @@
+import { startNats } from '@internal/test-brokers/nats';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { createOutbox } from '@postcommit/core';
+import { memoryStore } from '@postcommit/store-memory';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { natsPublisher } from '../src/index.js';
+import { describeOnNats } from './scene.js';
+
+const ROWS = Number(process.env.POSTCOMMIT_KILL_ROWS ?? 3_000);
+const KILLS = Number(process.env.POSTCOMMIT_KILLS ?? 3);
+const KEYS = 50;
+const BATCH = 500;
+
+describeOnNats('a server that is killed again and again under load', () => {
+  test('loses nothing that was confirmed, and keeps the order of each key', {
+    timeout: 600_000,
+  }, async () => {
+    const server = await startNats();
+    onTestFinished(() => server.close());
+    const servers = `${server.host}:${server.port}`;
+    const publisher = natsPublisher({
+      servers,
+      stream: 'ORDERS',
+      subjects: ['orders.>'],
+      declare: true,
+      timeoutMs: 2_000,
+    });
+    const outbox = createOutbox({ store: memoryStore(), publisher, logger: false });
+    onTestFinished(() => outbox.stop());
+    await outbox.start();
+    const entries = Array.from({ length: ROWS }, (_, number) => ({
+      topic: 'orders.paid',
+      payload: { number },
+      ...(number % 4 === 0 ? {} : { key: `key-${number % KEYS}` }),
+    }));
+    let dispatched = 0;
+    outbox.on('batch', (batch) => {
+      dispatched += batch.dispatched;
+    });
+    for (let done = 0; done < ROWS; done += BATCH) await outbox.enqueue(entries.slice(done, done + BATCH));
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const enough = Math.floor((ROWS * kill) / (KILLS + 1));
+      await vi.waitUntil(() => dispatched >= enough, { timeout: 120_000, interval: 5 });
+      await server.kill();
+      await server.start();
+    }
+    await vi.waitUntil(() => dispatched === ROWS, { timeout: 300_000 });
+    expect((await outbox.store.count()).dead).toBe(0);
+    const numbers = await numbersIn(servers);
+    expect(new Set(numbers).size).toBe(ROWS);
+    // A row may be there twice, at a kill between storing and remembering its id; its first arrival counts.
+    const first = [...new Set(numbers)];
+    for (let key = 0; key < KEYS; key++) {
+      const ofKey = first.filter((number) => number % KEYS === key && number % 4 !== 0);
+      expect(ofKey, `key-${key}`).toEqual([...ofKey].sort((one, other) => one - other));
+    }
+  });
+});
+
+/** What is in the stream, in its order. */
+async function numbersIn(servers: string): Promise<number[]> {
+  const connection = await connect({ servers });
+  try {
+    const manager = await jetstreamManager(connection);
+    const { messages } = (await manager.streams.info('ORDERS')).state;
+    const consumer = await jetstream(connection).consumers.get('ORDERS');
+    const numbers: number[] = [];
+    for await (const message of await consumer.consume({ max_messages: 1_000 })) {
+      numbers.push(message.json<{ number: number }>().number);
+      if (numbers.length === messages) break;
+    }
+    return numbers;
+  } finally {
+    await connection.close();
+  }
+}
