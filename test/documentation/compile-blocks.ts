@@ -20,6 +20,7 @@ const homes = [
   'packages/store-sql',
   'packages/store-prisma',
   'packages/nestjs',
+  'packages/publisher-nats',
   'examples/typed-topics',
 ];
 /** Fragments run with it. */
