@@ -1,6 +1,7 @@
 import { describe, it } from 'vitest';
-import { type Behaviour, NotApplicable } from './behaviour.js';
+import type { Behaviour } from './behaviour.js';
 import { behaviourGroups } from './behaviour-groups.js';
+import { NotApplicable } from './not-applicable.js';
 import type { PublisherHarness } from './publisher-harness.js';
 import { Scene } from './scene.js';
 

@@ -1,7 +1,8 @@
 import { MESSAGE_HEADERS } from '@postcommit/core/internal';
 import { expect } from 'vitest';
-import { type BehaviourGroup, NotApplicable } from '../behaviour.js';
+import type { BehaviourGroup } from '../behaviour.js';
 import { expectAllFulfilled, expectFulfilled } from '../expectations.js';
+import { NotApplicable } from '../not-applicable.js';
 import type { ReceivedMessage } from '../publisher-harness.js';
 import { idsOf } from '../test-rows.js';
 
