@@ -17,9 +17,11 @@ const options: ts.CompilerOptions = {
 const homes = [
   'test',
   'packages/telemetry',
+  'packages/publisher-rabbitmq',
   'packages/store-sql',
   'packages/store-prisma',
   'packages/nestjs',
+  'packages/publisher-nats',
   'examples/typed-topics',
 ];
 /** Fragments run with it. */

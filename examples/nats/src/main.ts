@@ -25,7 +25,9 @@ await outbox.migrate();
 await pool.query('create table if not exists points (customer text primary key, total int not null)');
 const customers = [randomUUID(), randomUUID(), randomUUID()];
 for (const customer of customers) await pool.query('insert into points values ($1, 0)', [customer]);
-await outbox.enqueue(customers.map((customer) => ({ topic, key: customer, payload: { customer, points: 10 } })));
+await outbox.enqueue(
+  customers.map((customer) => ({ topic, key: customer, payload: { customer, points: 10 } })),
+);
 
 await outbox.start(); // connects, creates the stream and checks it
 const connection = await connect({ servers: NATS_URL });

@@ -271,7 +271,9 @@ describeOnNats('the connection', () => {
     const publisher = scene.publisher({ stream });
     await publisher.start?.();
     await publisher.stop?.({});
-    await expect(publisher.check?.({ redeliveryAfterMs: 1_000 })).rejects.toThrow('the publisher was stopped');
+    await expect(publisher.check?.({ redeliveryAfterMs: 1_000 })).rejects.toThrow(
+      'the publisher was stopped',
+    );
     expect(await failureOf(publisher, rowOf(subject))).toMatchObject({
       message: 'the publisher was stopped',
     });
