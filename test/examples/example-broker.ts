@@ -1,8 +1,14 @@
 import { BrokerUnavailable } from '../../internal/test-brokers/src/broker-process.js';
 import { findNats } from '../../internal/test-brokers/src/nats.js';
+import { findRabbitmq } from '../../internal/test-brokers/src/rabbitmq.js';
 
 /** Examples that need a broker besides their database, and how to find it. */
-const BROKERS: Readonly<Record<string, () => Promise<unknown>>> = { nats: findNats };
+const BROKERS: Readonly<Record<string, () => Promise<unknown>>> = {
+  nats: findNats,
+  rabbitmq: async () => {
+    if ((await findRabbitmq()) === undefined) throw new BrokerUnavailable('no RabbitMQ to run on');
+  },
+};
 
 /** Why an example can't run here; undefined if it can. */
 export async function missingBroker(example: string): Promise<string | undefined> {
