@@ -17,6 +17,7 @@ const options: ts.CompilerOptions = {
 const homes = [
   'test',
   'packages/telemetry',
+  'packages/publisher-rabbitmq',
   'packages/store-sql',
   'packages/store-prisma',
   'packages/nestjs',

@@ -52,8 +52,9 @@ export class MockKafkaCluster {
     this.brokers = bootstraps(this.#cluster).split(',');
   }
 
-  createTopic(name: string, partitions: number, replicas = 1): void {
-    this.#library.createTopic(this.#cluster, name, partitions, replicas);
+  /** It has as many replicas as there are brokers, three at most. */
+  createTopic(name: string, partitions: number): void {
+    this.#library.createTopic(this.#cluster, name, partitions, 1);
   }
 
   setLeader(topic: string, partition: number, broker: number): void {

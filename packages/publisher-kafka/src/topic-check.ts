@@ -1,6 +1,7 @@
 import { OutboxError, type PublisherProblem } from '@postcommit/core';
-import { clientOptions, type KafkaProducer, loadKafka } from './kafka-client.js';
+import { clientOptions, loadKafka } from './kafka-client.js';
 import { isMissingTopic, isNotForUs, namesIn, publishError } from './kafka-errors.js';
+import type { KafkaProducer } from './kafka-producer.js';
 import type { ResolvedOptions } from './kafka-publisher-options.js';
 
 /** Settings of a topic that decide what a confirmation is worth. */
