@@ -16,7 +16,7 @@ type Context = Pick<PublishContext, 'signal'>;
 const SAME = 'a row that is published again has the same id, body and headers';
 const OWN_ID = 'the id of a message is that of its row, as a header and in the field of the broker';
 const EACH_HEADER = 'each header arrives unchanged, or its row is refused for good';
-const REFUSED_FOR_GOOD = 'a row that the broker can not take is refused for good';
+const REFUSED_FOR_GOOD = 'a row that the broker cannot take is refused for good';
 
 /** A publisher whose messages are changed. */
 function changing(change: (message: ToyMessage, row: OutboxRow) => Partial<ToyMessage>): ToyPublisherClass {
@@ -88,7 +88,7 @@ const identityMutants: readonly Mutant[] = [
   ),
   {
     ...mutant(
-      'makes a new id for the broker, which then can not drop duplicates',
+      'makes a new id for the broker, which then cannot drop duplicates',
       'a row that was published twice arrives once if the broker drops duplicates',
       changing(() => ({ id: randomUUID() })),
     ),
