@@ -11,10 +11,32 @@ import type { NatsConnectionLike } from './nats-connection-like.js';
 /** A value, or a function that returns it. Functions are called for each connection, so that credentials can rotate. */
 export type Credential<T> = T | (() => T | Promise<T>);
 
-/** How to connect. Use this or `connection`. */
-export interface NatsServerOptions {
+/** How `declare` creates the stream. */
+export interface StreamSettings {
+  /** @default 3 in a cluster, otherwise 1 */
+  readonly replicas?: number;
+  /** How long the server remembers the ids of messages. @default 600_000 */
+  readonly duplicateWindowMs?: number;
+}
+
+/** The options of `natsPublisher`. Either `servers` or `connection` is required. */
+export interface NatsPublisherOptions extends MessageFormat {
   /** Such as `nats://nats-1:4222`, without credentials. */
-  readonly servers: string | readonly string[];
+  readonly servers?: string | readonly string[];
+  /** A connection of the application, instead of `servers`. It is never closed. */
+  readonly connection?: NatsConnectionLike;
+  /** The stream that takes the messages. A subject that belongs to another stream is refused. */
+  readonly stream?: string;
+  /** The subject of a row. @default its topic */
+  readonly subject?: (row: OutboxRow) => string;
+  /** The subjects of all rows, also as patterns, such as `orders.>`: checked at the start, and used by `declare`. */
+  readonly subjects?: readonly string[];
+  /** Creates `stream` for `subjects` if it does not exist: in files, and refusing messages when it is full. @default false */
+  readonly declare?: boolean | StreamSettings;
+  /** The JetStream domain, for streams behind a leaf node. */
+  readonly domain?: string;
+  /** How long the server may take to confirm a message. @default 5_000 */
+  readonly timeoutMs?: number;
   readonly user?: Credential<string>;
   readonly pass?: Credential<string>;
   readonly token?: Credential<string>;
@@ -32,44 +54,22 @@ export interface NatsServerOptions {
   readonly connectTimeoutMs?: number;
 }
 
-/** How `declare` creates the stream. */
-export interface StreamSettings {
-  /** @default 3 in a cluster, otherwise 1 */
-  readonly replicas?: number;
-  /** How long the server remembers the ids of messages. @default 600_000 */
-  readonly duplicateWindowMs?: number;
-}
+/** What only a connection of the publisher's own has. */
+type ConnectOptions = Pick<
+  NatsPublisherOptions,
+  | 'servers'
+  | 'user'
+  | 'pass'
+  | 'token'
+  | 'creds'
+  | 'authenticator'
+  | 'tls'
+  | 'name'
+  | 'inboxPrefix'
+  | 'connectTimeoutMs'
+>;
 
-interface NatsSendOptions extends MessageFormat {
-  /** The stream that takes the messages. A subject that belongs to another stream is refused. */
-  readonly stream?: string;
-  /** The subject of a row. @default its topic */
-  readonly subject?: (row: OutboxRow) => string;
-  /** The subjects of all rows, also as patterns, such as `orders.>`: checked at the start, and used by `declare`. */
-  readonly subjects?: readonly string[];
-  /** Creates `stream` for `subjects` if it does not exist: in files, and refusing messages when it is full. @default false */
-  readonly declare?: boolean | StreamSettings;
-  /** The JetStream domain, for streams behind a leaf node. */
-  readonly domain?: string;
-  /** How long the server may take to confirm a message. @default 5_000 */
-  readonly timeoutMs?: number;
-}
-
-/** The options of `natsPublisher`. */
-export type NatsPublisherOptions = NatsSendOptions &
-  (
-    | (NatsServerOptions & { readonly connection?: never })
-    | {
-        /** A connection of the application. It is never closed. */
-        readonly connection: NatsConnectionLike;
-      }
-  );
-
-/** All options, of both kinds. */
-export type AnyNatsOptions = NatsSendOptions &
-  Partial<NatsServerOptions> & { readonly connection?: NatsConnectionLike };
-
-const SERVER_NAMES: OptionNames<NatsServerOptions> = {
+const SERVER_NAMES: OptionNames<ConnectOptions> = {
   servers: true,
   user: true,
   pass: true,
@@ -81,7 +81,7 @@ const SERVER_NAMES: OptionNames<NatsServerOptions> = {
   inboxPrefix: true,
   connectTimeoutMs: true,
 };
-const NAMES: OptionNames<AnyNatsOptions> = {
+const NAMES: OptionNames<NatsPublisherOptions> = {
   ...SERVER_NAMES,
   connection: true,
   stream: true,
@@ -97,7 +97,7 @@ const STREAM_NAMES: OptionNames<StreamSettings> = { replicas: true, duplicateWin
 const WHERE = 'natsPublisher';
 
 /** @throws `INVALID_CONFIG` */
-export function assertNatsOptions(options: AnyNatsOptions): void {
+export function assertNatsOptions(options: NatsPublisherOptions): void {
   if (typeof options !== 'object' || options === null) throw invalid('options must be an object');
   assertKnownOptions(WHERE, options, NAMES);
   assertMessageFormat(WHERE, options);
@@ -109,7 +109,7 @@ export function assertNatsOptions(options: AnyNatsOptions): void {
   if (subject !== undefined && typeof subject !== 'function') throw invalid('subject must be a function');
 }
 
-function assertConnection(options: AnyNatsOptions): void {
+function assertConnection(options: NatsPublisherOptions): void {
   const { servers, connection } = options;
   if ((servers === undefined) === (connection === undefined))
     throw invalid('pass either servers or connection');
@@ -136,7 +136,7 @@ function assertServer(server: unknown): void {
     throw invalid('servers must not hold credentials, which NATS would ignore: pass user and pass, or token');
 }
 
-function assertStream({ stream, subjects, declare = false }: AnyNatsOptions): void {
+function assertStream({ stream, subjects, declare = false }: NatsPublisherOptions): void {
   if (stream !== undefined && (stream === '' || /[\s.*>/\\]/.test(stream)))
     throw invalid('stream must be the name of a stream, without spaces, dots, slashes, * and >');
   if (

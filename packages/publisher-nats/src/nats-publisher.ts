@@ -14,12 +14,7 @@ import {
 import { DEFAULT_GRACE_MS, endsWithin, systemClock } from '@postcommit/core/internal';
 import { GiveUp } from './give-up.js';
 import { assertFits, type NatsMessage, toMessage } from './nats-message.js';
-import {
-  type AnyNatsOptions,
-  assertNatsOptions,
-  type NatsPublisherOptions,
-  type NatsServerOptions,
-} from './nats-options.js';
+import { assertNatsOptions, type NatsPublisherOptions } from './nats-options.js';
 import { isTimeout, publishError } from './publish-errors.js';
 import { BorrowedSessions, OwnSessions, type Session, type Sessions } from './sessions.js';
 import { StreamTopology } from './stream-topology.js';
@@ -41,22 +36,20 @@ export function natsPublisher(options: NatsPublisherOptions): OutboxPublisher {
 
 class NatsPublisher extends OutboxPublisher {
   override readonly name = 'nats';
-  readonly #options: AnyNatsOptions;
+  readonly #options: NatsPublisherOptions;
   readonly #timeoutMs: number;
   readonly #sessions: Sessions;
   readonly #topology: StreamTopology;
   readonly #inFlight = new Set<Promise<unknown>>();
   #stopped = new AbortController();
 
-  constructor(options: AnyNatsOptions) {
+  constructor(options: NatsPublisherOptions) {
     super();
     const { connection, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     this.#options = options;
     this.#timeoutMs = timeoutMs;
     this.#topology = new StreamTopology(options, timeoutMs);
-    this.#sessions = connection
-      ? new BorrowedSessions(connection, options)
-      : new OwnSessions(options as AnyNatsOptions & NatsServerOptions);
+    this.#sessions = connection ? new BorrowedSessions(connection, options) : new OwnSessions(options);
   }
 
   override async start(): Promise<void> {

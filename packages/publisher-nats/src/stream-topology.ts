@@ -1,17 +1,17 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { OutboxError, type PublisherCheckContext, type PublisherProblem } from '@postcommit/core';
-import type { AnyNatsOptions } from './nats-options.js';
+import type { NatsPublisherOptions } from './nats-options.js';
 import { apiCodeOf, publishError } from './publish-errors.js';
 import type { Session } from './sessions.js';
 import { declareStream, findStream, settingProblems } from './stream-settings.js';
 
 /** The stream of a publisher: declared before the first message, and checked. */
 export class StreamTopology {
-  readonly #options: AnyNatsOptions;
+  readonly #options: NatsPublisherOptions;
   readonly #timeoutMs: number;
   #declared: Promise<void> | undefined;
 
-  constructor(options: AnyNatsOptions, timeoutMs: number) {
+  constructor(options: NatsPublisherOptions, timeoutMs: number) {
     this.#options = options;
     this.#timeoutMs = timeoutMs;
   }

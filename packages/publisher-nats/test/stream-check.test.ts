@@ -129,7 +129,7 @@ describeOnNats('declare', () => {
     const scene = await openNatsScene();
     const [stream, subjects] = [`${scene.prefix}-new`, [`${scene.prefix}.new`]];
     const publishers = Array.from({ length: 8 }, (_, index) =>
-      scene.publisher({ stream, subjects, declare: { duplicateWindowMs: 60_000 + index } } as never),
+      scene.publisher({ stream, subjects, declare: { duplicateWindowMs: 60_000 + index } }),
     );
     await Promise.all(publishers.map((publisher) => publisher.start?.()));
   });
@@ -172,7 +172,7 @@ describeOnNats('declare', () => {
       [[subject], true],
       [[`${scene.prefix}.new`], { replicas: 3 }],
     ] as const) {
-      const publisher = scene.publisher({ ...options, subjects, declare } as never);
+      const publisher = scene.publisher({ ...options, subjects, declare });
       await expect(publisher.start?.()).rejects.toMatchObject({
         code: 'INVALID_CONFIG',
         message: expect.stringContaining(`stream ${options.stream} could not be created`),
