@@ -14,44 +14,44 @@ export type Credential<T> = T | (() => T | Promise<T>);
 /** How `declare` creates the stream. */
 export interface StreamSettings {
   /** @default 3 in a cluster, otherwise 1 */
-  readonly replicas?: number;
+  readonly replicas?: number | undefined;
   /** How long the server remembers the ids of messages. @default 600_000 */
-  readonly duplicateWindowMs?: number;
+  readonly duplicateWindowMs?: number | undefined;
 }
 
 /** The options of `natsPublisher`. Either `servers` or `connection` is required. */
 export interface NatsPublisherOptions extends MessageFormat {
   /** Such as `nats://nats-1:4222`, without credentials. */
-  readonly servers?: string | readonly string[];
+  readonly servers?: string | readonly string[] | undefined;
   /** A connection of the application, instead of `servers`. It is never closed. */
-  readonly connection?: NatsConnectionLike;
+  readonly connection?: NatsConnectionLike | undefined;
   /** The stream that takes the messages. A subject that belongs to another stream is refused. */
-  readonly stream?: string;
+  readonly stream?: string | undefined;
   /** The subject of a row. @default its topic */
-  readonly subject?: (row: OutboxRow) => string;
+  readonly subject?: ((row: OutboxRow) => string) | undefined;
   /** The subjects of all rows, also as patterns, such as `orders.>`: checked at the start, and used by `declare`. */
-  readonly subjects?: readonly string[];
+  readonly subjects?: readonly string[] | undefined;
   /** Creates `stream` for `subjects` if it does not exist: in files, and refusing messages when it is full. @default false */
-  readonly declare?: boolean | StreamSettings;
+  readonly declare?: boolean | StreamSettings | undefined;
   /** The JetStream domain, for streams behind a leaf node. */
-  readonly domain?: string;
+  readonly domain?: string | undefined;
   /** How long the server may take to confirm a message. @default 5_000 */
-  readonly timeoutMs?: number;
-  readonly user?: Credential<string>;
-  readonly pass?: Credential<string>;
-  readonly token?: Credential<string>;
+  readonly timeoutMs?: number | undefined;
+  readonly user?: Credential<string> | undefined;
+  readonly pass?: Credential<string> | undefined;
+  readonly token?: Credential<string> | undefined;
   /** The content of a `.creds` file: a JWT and a seed. */
-  readonly creds?: Credential<string | Uint8Array>;
+  readonly creds?: Credential<string | Uint8Array> | undefined;
   /** An authenticator of `@nats-io/transport-node`, such as `nkeyAuthenticator(seed)`. */
   readonly authenticator?: unknown;
   /** As in `connect` of `@nats-io/transport-node`. */
-  readonly tls?: Readonly<Record<string, unknown>>;
+  readonly tls?: Readonly<Record<string, unknown>> | undefined;
   /** The name of the connection in the server's monitoring. @default 'postcommit' */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** For users who may not subscribe to `_INBOX.>`. */
-  readonly inboxPrefix?: string;
+  readonly inboxPrefix?: string | undefined;
   /** How long one attempt to connect may take. @default 5_000 */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
 }
 
 /** What only a connection of the publisher's own has. */
@@ -114,7 +114,7 @@ function assertConnection(options: NatsPublisherOptions): void {
   if ((servers === undefined) === (connection === undefined))
     throw invalid('pass either servers or connection');
   if (connection !== undefined) {
-    const other = Object.keys(SERVER_NAMES).find((name) => name in options);
+    const other = Object.keys(SERVER_NAMES).find((name) => Reflect.get(options, name) !== undefined);
     if (other) throw invalid(`${other} has no effect on a connection that is handed in`);
     if (typeof connection?.request !== 'function')
       throw invalid('connection must be a NatsConnection, as connect() returns it');
@@ -136,9 +136,10 @@ function assertServer(server: unknown): void {
     throw invalid('servers must not hold credentials, which NATS would ignore: pass user and pass, or token');
 }
 
-function assertStream({ stream, subjects, declare = false }: NatsPublisherOptions): void {
-  if (stream !== undefined && (stream === '' || /[\s.*>/\\]/.test(stream)))
+function assertStream({ stream, domain, subjects, declare = false }: NatsPublisherOptions): void {
+  if (stream !== undefined && !isName(stream))
     throw invalid('stream must be the name of a stream, without spaces, dots, slashes, * and >');
+  if (domain !== undefined && !isName(domain)) throw invalid('domain must be the name of a JetStream domain');
   if (
     subjects !== undefined &&
     (!Array.isArray(subjects) || subjects.length === 0 || !subjects.every(isPattern))
@@ -148,11 +149,16 @@ function assertStream({ stream, subjects, declare = false }: NatsPublisherOption
   if (stream === undefined || subjects === undefined)
     throw invalid('declare needs stream and subjects: what to create, and for which messages');
   if (declare === true) return;
+  if (typeof declare !== 'object' || declare === null) throw invalid('declare must be true or settings');
   assertKnownOptions(`${WHERE}: declare`, declare, STREAM_NAMES);
   const { replicas, duplicateWindowMs } = declare;
   if (replicas !== undefined) assertWholeNumber(`${WHERE}: declare.replicas`, replicas, { most: 5 });
   if (duplicateWindowMs !== undefined)
     assertTimerDelay(`${WHERE}: declare.duplicateWindowMs`, duplicateWindowMs);
+}
+
+function isName(name: unknown): boolean {
+  return typeof name === 'string' && name !== '' && !/[\s.*>/\\]/.test(name);
 }
 
 function isPattern(subject: unknown): boolean {

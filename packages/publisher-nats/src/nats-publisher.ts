@@ -1,4 +1,5 @@
 import {
+  isOutboxError,
   OutboxPublisher,
   type OutboxRow,
   type PublishBatchContext,
@@ -91,7 +92,7 @@ class NatsPublisher extends OutboxPublisher {
 
   async #send(row: OutboxRow, giveUp: GiveUp): Promise<void> {
     const message = await toMessage(row, this.#options);
-    const session = await giveUp.orResult(() => this.#session());
+    const session = await giveUp.orResult(() => this.#sessionForRow());
     const maxBytes = session.connection.info?.max_payload;
     if (maxBytes !== undefined) assertFits(row, message, maxBytes);
     try {
@@ -109,6 +110,16 @@ class NatsPublisher extends OutboxPublisher {
     // Whoever subscribes to the subject may answer too, and the first answer counts.
     if (isAck(ack, this.#options.stream)) return;
     throw new UnavailableError(`${subject} was answered, but not by the stream`);
+  }
+
+  /** What would have failed the start is not the row's fault. */
+  async #sessionForRow(): Promise<Session> {
+    try {
+      return await this.#session();
+    } catch (error) {
+      if (!isOutboxError(error)) throw error;
+      throw new UnavailableError(error.message, { isCertain: true, cause: error });
+    }
   }
 
   async #session(): Promise<Session> {

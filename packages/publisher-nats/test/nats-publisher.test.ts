@@ -242,6 +242,11 @@ describeOnNats('the connection', () => {
     await expect(other.start?.()).rejects.toMatchObject(certain);
   });
 
+  test('with an option that the client refuses fails the start', async () => {
+    const { publisher } = await openNatsScene();
+    await expect(publisher({ inboxPrefix: '>' }).start?.()).rejects.toMatchObject({ code: 'INVALID_CONFIG' });
+  });
+
   test('with creds that are none is an outage that does not quote them', async () => {
     const { link } = await openNatsScene();
     const creds = async (): Promise<string> => 'not-a-creds-file-4711';

@@ -1,8 +1,11 @@
+import { connectNats, startNats } from '@internal/test-brokers/nats';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { createOutbox, type PublisherProblem } from '@postcommit/core';
 import { memoryStore } from '@postcommit/store-memory';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { natsPublisher } from '../src/index.js';
 import { settingProblems } from '../src/stream-settings.js';
-import { closeNatsServer } from './nats-harness.js';
+import { closeNatsServer, PASS } from './nats-harness.js';
 import { describeOnNats, failureOf, type NatsScene, openNatsScene, rowOf } from './scene.js';
 
 afterAll(closeNatsServer);
@@ -56,6 +59,25 @@ describeOnNats('the check of a stream', () => {
       const { stream } = await scene.stream(`w${windowMs}`, { ...(sound as object), ...window });
       expect(await problemsOf(scene, { stream }), `${windowMs} ms`).toHaveLength(count);
     }
+  });
+
+  test('needs no permission: without it, it says so', async () => {
+    const config = `authorization { users = [
+      { user: "admin", password: "${PASS}" },
+      { user: "app", password: "${PASS}", permissions: { publish: ["orders"] } } ] }`;
+    const server = await startNats({ config });
+    onTestFinished(() => server.close());
+    const admin = await connectNats(server, { user: 'admin', pass: PASS });
+    onTestFinished(() => admin.close());
+    await (await jetstreamManager(admin)).streams.add({ name: 'ORDERS', subjects: ['orders'] });
+    const servers = `${server.host}:${server.port}`;
+    const publisher = natsPublisher({ servers, user: 'app', pass: PASS, stream: 'ORDERS' });
+    onTestFinished(() => publisher.stop?.({}));
+    await publisher.start?.();
+    expect(await publisher.check?.(context)).toMatchObject([
+      { level: 'warning', fix: 'allow the user to publish to $JS.API.STREAM.INFO.ORDERS' },
+    ]);
+    expect(await failureOf(publisher, rowOf('orders'))).toBeUndefined();
   });
 
   test('says that it does not know the stream', async () => {
@@ -162,6 +184,18 @@ describeOnNats('declare', () => {
       declare: true,
     });
     expect(problems.map(({ level }) => level)).toEqual(['required', 'warning']);
+  });
+
+  test('that the server refuses after an outage makes rows wait: they are not to blame', async () => {
+    const scene = await openNatsScene();
+    const { subject } = await scene.stream('orders');
+    const stream = `${scene.prefix}-new`;
+    const publisher = scene.publisher({ stream, subjects: [subject], declare: true });
+    expect(await failureOf(publisher, rowOf(subject))).toMatchObject({
+      name: 'UnavailableError',
+      isCertain: true,
+      message: expect.stringContaining(`stream ${stream} could not be created`),
+    });
   });
 
   test('that the server refuses fails the start', async () => {
