@@ -39,9 +39,9 @@ async function launch(wanted: number): Promise<{ process: ChildProcess; port: nu
 }
 
 /** Resolves when the broker has confirmed the message. Rejects with the error of the socket, as most clients do. */
-export function sendTo(port: number, id: string, signal: AbortSignal): Promise<void> {
+export function sendTo(port: number, message: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', signal }, () => socket.write(`${id}\n`));
+    const socket = connect({ port, host: '127.0.0.1', signal }, () => socket.write(`${message}\n`));
     socket.once('data', () => {
       resolve();
       socket.destroy();

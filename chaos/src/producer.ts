@@ -4,14 +4,17 @@ import { fingerprint } from './fingerprint.js';
 import type { Ledger } from './ledger.js';
 import type { Subject } from './subject.js';
 
-export type Poison = number | 'always' | 'permanent' | 'kills';
+export type Poison = number | 'always' | 'permanent' | 'kills' | 'cuts';
 
 export interface Order {
   readonly id: string;
   readonly key?: string | undefined;
   /** Added to the payload. */
   readonly body?: unknown;
-  /** The publisher fails this message that many times; the others fail forever, and `kills` also kills the process. */
+  /**
+   * The publisher fails this message that many times; the others fail forever, and `kills` also kills the process; `cuts` lets
+   * the broker cut every connection.
+   */
   readonly fails?: Poison;
 }
 

@@ -51,7 +51,7 @@ const table: Readonly<Record<string, Allowance>> = {
 };
 
 /** What every room of store-sql may import from, and what every dialect may. */
-const SEAM = ['sql-statement.ts', 'table-name.ts', 'dialect.ts'];
+const SEAM = ['sql-statement.ts', 'table-name.ts', 'capability-statements.ts', 'dialect.ts'];
 const DIALECT = [...SEAM, 'driver-errors.ts', 'table-origin.ts', 'claim'];
 
 /** The rooms of the packages that have some, each with the rooms that it may import from. */
@@ -71,12 +71,13 @@ const rooms: Readonly<Record<string, Rooms>> = {
     // What a statement is, and what a dialect has to say.
     'sql-statement.ts': [],
     'table-name.ts': [],
-    'dialect.ts': ['sql-statement.ts', 'table-name.ts'],
+    'capability-statements.ts': ['sql-statement.ts', 'table-name.ts'],
+    'dialect.ts': ['sql-statement.ts', 'table-name.ts', 'capability-statements.ts'],
     'run-work.ts': ['sql-statement.ts', 'dialect.ts'],
     // What dialects and the rooms above them both read: rows, errors, tables.
     'row-mapping.ts': ['sql-statement.ts', 'dialect.ts'],
     'driver-errors.ts': ['table-name.ts', 'dialect.ts', 'table-origin.ts'],
-    'table-origin.ts': ['dialect.ts'],
+    'table-origin.ts': ['capability-statements.ts'],
     'at-most.ts': [],
     claim: [...SEAM, 'row-mapping.ts', 'driver-errors.ts', 'run-work.ts'],
     mysql: [...DIALECT],
@@ -110,7 +111,7 @@ const DIALECT_EXTRAS: Readonly<Record<string, string>> = {
   'limited-query.ts': 'only on PostgreSQL does a limit need a statement of its own',
   'statement-limit.ts': 'SQLite has no server that could go on',
   'check-structure.ts': 'only PostgreSQL has partitions by inheritance, row security and cached sequences',
-  'describe-table.ts': 'the catalog queries of check-structure.ts',
+  'describe-table.ts': 'the catalog queries of check-schema.ts, where they are long',
   'keyed-lock.ts': 'only on PostgreSQL can anyone who connects hold the lock of keyed claims',
   'long-transactions.ts': 'SQLite has a single writer and lists no transactions',
 };

@@ -40,6 +40,12 @@ const extraEntries: Readonly<Record<string, readonly string[]>> = { core: ['inte
 
 const commandLine = 'cli';
 
+/** Packages that need a newer Node than the rest of the family. */
+const engines: Readonly<Record<string, Manifest>> = {
+  // Its client does: the last version for Node 20 loses messages of concurrent idempotent sends.
+  'publisher-kafka': { node: '>=22.22' },
+};
+
 /** Where the source lives: every package repeats what the root says. `scripts/sync-manifests.mjs` copies it. */
 export function originProblems({ folder, manifest }: WorkspacePackage, root: Manifest): string[] {
   const expected: Manifest = {
@@ -103,6 +109,7 @@ function fieldsOf(folder: string): Manifest {
   const older = names.map((name) => [name, [`./dist/${name}.d.ts`]]);
   return {
     ...sharedFields,
+    engines: engines[folder] ?? sharedFields.engines,
     exports: { ...rest, ...Object.fromEntries(extra), './package.json': itself },
     typesVersions: names.length > 0 ? { '*': Object.fromEntries(older) } : undefined,
   };

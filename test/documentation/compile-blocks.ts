@@ -17,10 +17,12 @@ const options: ts.CompilerOptions = {
 const homes = [
   'test',
   'packages/telemetry',
+  'packages/publisher-rabbitmq',
   'packages/store-sql',
   'packages/store-prisma',
   'packages/nestjs',
   'packages/publisher-nats',
+  'packages/publisher-kafka',
   'examples/typed-topics',
 ];
 /** Fragments run with it. */

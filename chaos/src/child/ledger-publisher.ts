@@ -79,7 +79,7 @@ export class LedgerPublisher extends OutboxPublisher {
         await this.#record('delivered', row);
         break;
       case 'send':
-        await sendTo(behaviour.port, row.id, signal).catch(async (error: unknown) => {
+        await sendTo(behaviour.port, messageOf(row), signal).catch(async (error: unknown) => {
           await this.#record('failed', row);
           throw error;
         });
@@ -144,10 +144,15 @@ function recordOf(row: OutboxRow, process: string, outcome: PublishOutcome): Pub
 /** A poisoned message says itself how often it fails. */
 function failureOf({ payload, attempts }: OutboxRow): Error | undefined {
   const { fails } = payload as OrderPayload;
-  if (fails === undefined) return undefined;
+  if (fails === undefined || fails === 'cuts') return undefined;
   if (fails === 'kills') process.kill(process.pid, 'SIGKILL');
   if (fails === 'permanent') return new PermanentError('refused for good');
   return fails === 'always' || attempts < Number(fails) ? new Error('refused') : undefined;
+}
+
+/** The first word is for the broker. */
+function messageOf({ id, payload }: OutboxRow): string {
+  return `${(payload as OrderPayload).fails === 'cuts' ? 'cut' : 'take'} ${id}`;
 }
 
 function ended(signal: AbortSignal): Promise<void> {

@@ -41,6 +41,43 @@ const brokerGoesAway: Scenario = {
   },
 };
 
+/** Looks like an outage each time, also to the messages beside it. */
+const cutsConnections: Scenario = {
+  group,
+  name: 'its broker cuts every connection at one message: that one ends dead, and no other',
+  rules: { deadReasons: ['exhausted'] },
+  run: async (arena) => {
+    const broker = await Broker.start();
+    try {
+      const behaviour = { kind: 'send', port: broker.port } as const;
+      await Promise.all(
+        [1, 2].map(() => arena.start({ behaviour, settings: { ...SETTINGS, maxAttempts: 5 } })),
+      );
+      await arena.produce(20, KEYS, 'before');
+      await arena.produceAtOnce([
+        { id: 'poison', key: 'k0', fails: 'cuts' },
+        { id: 'behind it', key: 'k0' },
+      ]);
+      // Nothing but the success of others tells it from an outage.
+      let waves = 0;
+      await arena.until('a row is dead', async () => {
+        waves += 1;
+        await arena.produce(arena.isShort ? 10 : 50, KEYS, `wave-${waves}`);
+        const [found] = await arena.query('select 1 from outbox where dead_at is not null');
+        return found !== undefined;
+      });
+      await arena.drained();
+      const dead = await arena.query<{ fails: string }>(
+        `select payload->>'fails' as fails from outbox where dead_at is not null`,
+      );
+      const found = JSON.stringify(dead.map(({ fails }) => fails));
+      arena.expect(found === '["cuts"]', `the dead rows are ${found}`);
+    } finally {
+      await broker.kill();
+    }
+  },
+};
+
 const BACKLOG = 100_000;
 /** Two workers, each of which polls once a second, asks for due rows, says that it is alive and tries a row at times. */
 const MOST_STATEMENTS_A_MINUTE = 600;
@@ -90,4 +127,4 @@ async function expectNoAttempts(arena: Arena): Promise<void> {
   arena.expect(counted.length === 0, `I8: the outage counted attempts on ${counted.length} rows`);
 }
 
-export const outageScenarios: readonly Scenario[] = [brokerGoesAway, longOutage];
+export const outageScenarios: readonly Scenario[] = [brokerGoesAway, cutsConnections, longOutage];

@@ -22,8 +22,8 @@ trap '' INT TERM HUP
 epmd -port "$ERL_EPMD_PORT" -address 127.0.0.1 &
 epmd=$!
 cat > /dev/null
-[ -f "$FOLDER/server.pid" ] && kill -9 -- "-$(cat "$FOLDER/server.pid")"
-kill -9 $epmd
+[ -f "$FOLDER/server.pid" ] && kill -s KILL -- "-$(cat "$FOLDER/server.pid")"
+kill -s KILL "$epmd"
 sleep 0.2
 rm -rf "$FOLDER"
 `;
@@ -33,6 +33,8 @@ export interface TestRabbitmq extends TestBroker {
   /** With its user, whose password appears nowhere else. */
   readonly url: string;
   readonly password: string;
+  /** With its data; removed by `close`. */
+  readonly folder: string;
   /** Runs a command of `rabbitmqctl`. Takes seconds. */
   control(...command: readonly string[]): Promise<void>;
 }
@@ -54,9 +56,14 @@ export async function findRabbitmq(given = process.env.RABBITMQ_URL): Promise<st
   );
 }
 
+/** Whether `startRabbitmq` works here. Tests skip with `no RabbitMQ to run on`. */
+export function hasRabbitmqServer(): boolean {
+  return existsSync(join(BIN, 'rabbitmq-server'));
+}
+
 /** @throws BrokerUnavailable where it is not installed. */
 export async function startRabbitmq(settings: RabbitmqSettings = {}): Promise<TestRabbitmq> {
-  if (!existsSync(join(BIN, 'rabbitmq-server'))) throw new BrokerUnavailable('no RabbitMQ to run on');
+  if (!hasRabbitmqServer()) throw new BrokerUnavailable('no RabbitMQ to run on');
   const folder = await mkdtemp(join(tmpdir(), 'postcommit-rabbitmq-'));
   const [port, distributionPort, epmdPort] = await freePorts(3);
   const broker = new PrivateRabbitmq(folder, { port, distributionPort, epmdPort });
@@ -80,7 +87,7 @@ class PrivateRabbitmq implements TestRabbitmq {
   readonly host = '127.0.0.1';
   readonly port: number;
   readonly password: string;
-  readonly #folder: string;
+  readonly folder: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #guard: ChildProcess;
   #server: ChildProcess | undefined;
@@ -89,7 +96,7 @@ class PrivateRabbitmq implements TestRabbitmq {
   constructor(folder: string, { port, distributionPort, epmdPort }: Ports) {
     this.port = port;
     this.password = `secret-of-${port}`;
-    this.#folder = folder;
+    this.folder = folder;
     this.#environment = {
       PATH: process.env.PATH,
       LANG: 'C.UTF-8',
@@ -129,13 +136,13 @@ class PrivateRabbitmq implements TestRabbitmq {
       'log.file.level = warning',
       ...config,
     ];
-    await writeFile(join(this.#folder, 'rabbitmq.conf'), `${lines.join('\n')}\n`);
-    await writeFile(join(this.#folder, 'enabled_plugins'), '[].\n');
+    await writeFile(join(this.folder, 'rabbitmq.conf'), `${lines.join('\n')}\n`);
+    await writeFile(join(this.folder, 'enabled_plugins'), '[].\n');
   }
 
   async start(): Promise<void> {
     const server = spawn(join(BIN, 'rabbitmq-server'), {
-      cwd: this.#folder,
+      cwd: this.folder,
       // A group of its own: the script and the Erlang machine are killed together.
       detached: true,
       env: this.#environment,
@@ -146,7 +153,7 @@ class PrivateRabbitmq implements TestRabbitmq {
       server.once('exit', resolve);
       server.once('error', resolve);
     });
-    await writeFile(join(this.#folder, 'server.pid'), String(server.pid));
+    await writeFile(join(this.folder, 'server.pid'), String(server.pid));
     await this.#accepts();
     server.unref();
   }
@@ -162,10 +169,9 @@ class PrivateRabbitmq implements TestRabbitmq {
   }
 
   async control(...command: readonly string[]): Promise<void> {
-    const { env } = { env: this.#environment };
-    await promisify(execFile)(join(BIN, 'rabbitmqctl'), ['-n', String(env.RABBITMQ_NODENAME), ...command], {
-      env,
-    });
+    const env = this.#environment;
+    const node = String(env.RABBITMQ_NODENAME);
+    await promisify(execFile)(join(BIN, 'rabbitmqctl'), ['-n', node, ...command], { env });
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { TransientError, UnavailableError } from '@postcommit/core';
-import type { KafkaOffset } from './kafka-client.js';
+import type { KafkaOffset } from './kafka-producer.js';
 
 /** What is read of the errors of `@platformatic/kafka`, which has no field that always says what happened. */
 export interface ErrorFields {

@@ -6,7 +6,7 @@ import {
   isTimerDelay,
   type OptionNames,
 } from '@postcommit/core/internal';
-import type { KafkaProducer } from './kafka-client.js';
+import type { KafkaCompression, KafkaProducer } from './kafka-producer.js';
 
 /** A secret, or a function that returns the current one. Called at each connect, so that it can be rotated. */
 export type Credential<T = string> = T | (() => T | Promise<T>);
@@ -31,9 +31,6 @@ export interface DeclaredTopics {
   /** Settings of the topics, such as `min.insync.replicas`. @default the cluster's */
   readonly configs?: Readonly<Record<string, string>>;
 }
-
-/** What Kafka stores batches as. */
-export type KafkaCompression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
 
 /** How the cluster is reached. */
 export interface KafkaConnectionOptions {
@@ -161,7 +158,7 @@ function assertConnection(options: KafkaPublisherOptions): void {
   }
   if (!Array.isArray(brokers) || brokers.length === 0 || !brokers.every((broker) => isText(broker)))
     refuse("brokers must be a list of 'host:port'");
-  if (options.clientId !== undefined && !/^\S+$/.test(options.clientId))
+  if (options.clientId !== undefined && /^$|\s/.test(options.clientId))
     refuse('clientId must be a word without spaces');
   if (!sasl) return;
   assertKnownOptions(`${WHERE}: sasl`, sasl, SASL_NAMES);

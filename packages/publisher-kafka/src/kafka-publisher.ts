@@ -12,8 +12,9 @@ import {
   UnavailableError,
 } from '@postcommit/core';
 import { DEFAULT_GRACE_MS, endsWithin, SharedConnection, systemClock } from '@postcommit/core/internal';
-import { type KafkaClient, type KafkaProducer, openClient } from './kafka-client.js';
+import { type KafkaClient, openClient } from './kafka-client.js';
 import { isMissingTopic, isStale, publishError } from './kafka-errors.js';
+import type { KafkaProducer } from './kafka-producer.js';
 import {
   type KafkaPublisherOptions,
   type ResolvedOptions,

@@ -1,4 +1,4 @@
-import type { KafkaRecord } from './kafka-client.js';
+import type { KafkaRecord } from './kafka-producer.js';
 import type { PreparedRow } from './kafka-record.js';
 
 /** A partition of a topic, as text: `orders:3`. Topics have no colon. */

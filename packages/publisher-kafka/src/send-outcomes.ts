@@ -1,5 +1,4 @@
 import { PermanentError, UnavailableError } from '@postcommit/core';
-import type { KafkaOffset } from './kafka-client.js';
 import {
   type ErrorFields,
   isRefusal,
@@ -8,6 +7,7 @@ import {
   partsOf,
   publishError,
 } from './kafka-errors.js';
+import type { KafkaOffset } from './kafka-producer.js';
 import { type Place, placeOf } from './placed-row.js';
 import type { PlaceOutcome } from './send-rounds.js';
 

@@ -11,7 +11,7 @@ const KEYS = 7;
 
 describeOnMock('outages of the mock cluster', 3, (cluster) => {
   async function setUp(topic: string, partitions: number, options: Partial<KafkaPublisherOptions> = {}) {
-    cluster.createTopic(topic, partitions, 3);
+    cluster.createTopic(topic, partitions);
     const log = await KafkaLog.open(cluster.brokers, topic);
     const publisher = kafkaPublisher({ brokers: cluster.brokers, timeoutMs: 2_000, ...options });
     onTestFinished(async () => {
@@ -24,7 +24,7 @@ describeOnMock('outages of the mock cluster', 3, (cluster) => {
   }
 
   it('stores the rows of a partition that moves to a broker which has answered already', async () => {
-    cluster.createTopic('moved', 2, 3);
+    cluster.createTopic('moved', 2);
     const { publisher, newRecords } = await setUp('moved', 2);
     cluster.setLeader('moved', 0, 1);
     cluster.setLeader('moved', 1, 2);

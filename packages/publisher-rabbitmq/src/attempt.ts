@@ -6,44 +6,58 @@ export interface AttemptBounds {
   readonly signal: AbortSignal;
   /** The publisher stops, and does not wait any longer. */
   readonly stopped: AbortSignal;
+  /** How long nothing may happen. */
   readonly timeoutMs: number;
 }
 
-/** The time in which rows must be sent and confirmed. */
+/** The sending of some rows: ends when it is given up, and when the broker has been silent for too long. */
 export class Attempt {
-  /** Rejects when the time is over. */
+  readonly #bounds: AttemptBounds;
   readonly #over: Promise<never>;
-  readonly #dispose: () => void;
+  #fail: (reason: unknown) => void = () => {};
+  #timer: NodeJS.Timeout | undefined;
+  #progressMs = performance.now();
 
-  constructor({ signal, stopped, timeoutMs }: AttemptBounds) {
-    let fail: (reason: unknown) => void = () => {};
+  constructor(bounds: AttemptBounds) {
+    this.#bounds = bounds;
     this.#over = new Promise((_, reject) => {
-      fail = reject;
+      this.#fail = reject;
     });
     // Whoever waits hears of it.
     this.#over.catch(() => {});
-    const onAbort = (): void => fail(signal.reason);
-    const onStop = (): void => fail(new UnavailableError('the publisher was stopped'));
-    const onTime = (): void =>
-      fail(new UnavailableError(`RabbitMQ did not confirm within ${timeoutMs} ms`, { cause: undefined }));
-    const timer = setTimeout(onTime, timeoutMs);
-    signal.addEventListener('abort', onAbort);
-    stopped.addEventListener('abort', onStop);
-    if (signal.aborted) onAbort();
-    if (stopped.aborted) onStop();
-    this.#dispose = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-      stopped.removeEventListener('abort', onStop);
-    };
+    const { signal, stopped, timeoutMs } = bounds;
+    signal.addEventListener('abort', this.#givenUp);
+    stopped.addEventListener('abort', this.#givenUp);
+    if (signal.aborted || stopped.aborted) this.#givenUp();
+    this.#timer = setTimeout(this.#timeIsUp, timeoutMs);
   }
 
-  /** Resolves as `work` does; rejects when the time is over. */
+  /** Resolves as `work` does; rejects when the attempt is over. */
   within<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#over]);
   }
 
-  end(): void {
-    this.#dispose();
+  /** Something has happened, so the time begins anew. A large batch may take longer than one answer. */
+  progressed(): void {
+    this.#progressMs = performance.now();
   }
+
+  end(): void {
+    const { signal, stopped } = this.#bounds;
+    clearTimeout(this.#timer);
+    signal.removeEventListener('abort', this.#givenUp);
+    stopped.removeEventListener('abort', this.#givenUp);
+  }
+
+  readonly #givenUp = (): void => {
+    const { signal } = this.#bounds;
+    this.#fail(signal.aborted ? signal.reason : new UnavailableError('the publisher was stopped'));
+  };
+
+  readonly #timeIsUp = (): void => {
+    const { timeoutMs } = this.#bounds;
+    const leftMs = this.#progressMs + timeoutMs - performance.now();
+    if (leftMs > 0) this.#timer = setTimeout(this.#timeIsUp, Math.ceil(leftMs));
+    else this.#fail(new UnavailableError(`RabbitMQ has confirmed nothing for ${timeoutMs} ms`));
+  };
 }

@@ -53,13 +53,13 @@ export async function sendAll(
   deliveries: readonly Delivery[],
   attempt: Attempt,
 ): Promise<void> {
-  const answers = new Answers();
+  const answers = new Answers(attempt);
   for (const delivery of deliveries) {
     if (!channel.isWritable) await attempt.within(channel.writable());
     if (channel.closing) break;
     sendOne(channel, delivery, answers);
   }
-  await answers.all(attempt);
+  await answers.all();
 }
 
 function sendOne(channel: ConfirmedChannel, delivery: Delivery, answers: Answers): void {
@@ -79,8 +79,13 @@ function sendOne(channel: ConfirmedChannel, delivery: Delivery, answers: Answers
 
 /** Counts answers: a promise for each row would cost more than sending it. */
 class Answers {
+  readonly #attempt: Attempt;
   #missing = 0;
   #onLast: (() => void) | undefined;
+
+  constructor(attempt: Attempt) {
+    this.#attempt = attempt;
+  }
 
   expectOne(): void {
     this.#missing += 1;
@@ -88,13 +93,14 @@ class Answers {
 
   cameIn(): void {
     this.#missing -= 1;
+    this.#attempt.progressed();
     if (this.#missing === 0) this.#onLast?.();
   }
 
   /** Resolves when all that were expected have come in. */
-  async all(attempt: Attempt): Promise<void> {
+  async all(): Promise<void> {
     if (this.#missing === 0) return;
-    await attempt.within(
+    await this.#attempt.within(
       new Promise<void>((resolve) => {
         this.#onLast = resolve;
       }),

@@ -56,7 +56,7 @@ export interface RabbitmqPublisherOptions extends MessageFormat {
   readonly heartbeatSeconds?: number | undefined;
   /** How long connecting may take, for each URL. @default 5_000 */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long RabbitMQ may take to confirm, or block its publishers. @default 15_000 */
+  /** How long RabbitMQ may confirm nothing, or block its publishers. @default 15_000 */
   readonly confirmTimeoutMs?: number | undefined;
 }
 

@@ -45,6 +45,7 @@ class Wave {
 
   async send(deliveries: readonly Delivery[]): Promise<void> {
     const channel = await this.#attempt.within(this.#source.channel());
+    this.#attempt.progressed();
     await this.#sendOn(channel, deliveries);
     const { closing } = channel;
     if (!closing) return;

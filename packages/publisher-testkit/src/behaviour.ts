@@ -8,8 +8,3 @@ export interface BehaviourGroup {
   readonly name: string;
   readonly behaviours: Readonly<Record<string, Behaviour>>;
 }
-
-/** The fixture lacks what a behaviour needs, so the test is skipped with this message. */
-export class NotApplicable extends Error {
-  override readonly name = 'NotApplicable';
-}

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listenOn } from './listening.js';
 
 /** The network between a publisher and its broker, as a TCP proxy. */
 export interface Link {
@@ -30,9 +31,69 @@ interface Address {
 /** Opens a link on a free port of this host to a broker. */
 export async function openLink(target: Address): Promise<Link> {
   const link = new TcpLink(target);
-  await link.listen(0);
+  await link.listen();
   return link;
 }
+
+class TcpLink implements Link {
+  readonly host = '127.0.0.1';
+  port = 0;
+  readonly #wires: Wires;
+  #server: Server | undefined;
+
+  constructor(target: Address) {
+    this.#wires = new Wires(target);
+  }
+
+  get connections(): number {
+    return this.#wires.count;
+  }
+
+  get roundTrips(): number {
+    return this.#wires.roundTrips;
+  }
+
+  async listen(port?: number): Promise<void> {
+    const options = { pauseOnConnect: true, noDelay: true };
+    const server = createServer(options, (client) => this.#wires.join(client));
+    this.#server = server;
+    this.port = await listenOn(server, port);
+  }
+
+  async cut(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    const closed = server && once(server, 'close');
+    server?.close();
+    this.#wires.destroy();
+    await closed;
+  }
+
+  freeze(): void {
+    this.#wires.hold('everything');
+  }
+
+  holdAnswers(): void {
+    this.#wires.hold('answers');
+  }
+
+  loseNextAnswer(): void {
+    this.#wires.losesNextAnswer = true;
+  }
+
+  async heal(): Promise<void> {
+    this.#wires.losesNextAnswer = false;
+    this.#wires.hold('nothing');
+    if (!this.#server) await this.listen(this.port);
+  }
+
+  close(): Promise<void> {
+    return this.cut();
+  }
+}
+
+/** What does not get through. */
+type Held = 'nothing' | 'answers' | 'everything';
 
 /** A connection of the publisher, and the one to the broker that carries it on. */
 interface Wire {
@@ -44,76 +105,23 @@ interface Wire {
   isDoomed: boolean;
 }
 
-class TcpLink implements Link {
-  readonly host = '127.0.0.1';
-  port = 0;
+/** All connections of a link. */
+class Wires {
   roundTrips = 0;
+  losesNextAnswer = false;
   readonly #target: Address;
   readonly #wires = new Set<Wire>();
-  #server: Server | undefined;
-  #held: 'nothing' | 'answers' | 'everything' = 'nothing';
-  #losesNextAnswer = false;
+  #held: Held = 'nothing';
 
   constructor(target: Address) {
     this.#target = target;
   }
 
-  get connections(): number {
+  get count(): number {
     return this.#wires.size;
   }
 
-  async listen(port: number): Promise<void> {
-    const server = createServer({ pauseOnConnect: true, noDelay: true }, (client) => this.#join(client));
-    this.#server = server;
-    server.listen(port, this.host);
-    await once(server, 'listening');
-    this.port = (server.address() as AddressInfo).port;
-  }
-
-  async cut(): Promise<void> {
-    const server = this.#server;
-    this.#server = undefined;
-    const closed = server && once(server, 'close');
-    server?.close();
-    for (const wire of this.#wires) destroy(wire);
-    await closed;
-  }
-
-  freeze(): void {
-    this.#hold('everything');
-  }
-
-  holdAnswers(): void {
-    this.#hold('answers');
-  }
-
-  loseNextAnswer(): void {
-    this.#losesNextAnswer = true;
-  }
-
-  async heal(): Promise<void> {
-    this.#losesNextAnswer = false;
-    this.#hold('nothing');
-    if (!this.#server) await this.listen(this.port);
-  }
-
-  close(): Promise<void> {
-    return this.cut();
-  }
-
-  #hold(held: 'nothing' | 'answers' | 'everything'): void {
-    this.#held = held;
-    for (const wire of this.#wires) this.#letThrough(wire);
-  }
-
-  #letThrough({ client, broker }: Wire): void {
-    if (this.#held === 'everything') client.pause();
-    else client.resume();
-    if (this.#held === 'nothing') broker.resume();
-    else broker.pause();
-  }
-
-  #join(client: Socket): void {
+  join(client: Socket): void {
     const broker = connect({ ...this.#target, noDelay: true });
     const wire: Wire = { client, broker, awaitsAnswer: false, isDoomed: false };
     this.#wires.add(wire);
@@ -122,25 +130,41 @@ class TcpLink implements Link {
     client.once('close', () => this.#wires.delete(wire));
     endTogether(client, broker);
     endTogether(broker, client);
-    this.#letThrough(wire);
+    letThrough(wire, this.#held);
+  }
+
+  hold(held: Held): void {
+    this.#held = held;
+    for (const wire of this.#wires) letThrough(wire, held);
+  }
+
+  destroy(): void {
+    for (const wire of this.#wires) destroy(wire);
   }
 
   #request(wire: Wire, chunk: Buffer): void {
     if (!wire.awaitsAnswer) this.roundTrips += 1;
     wire.awaitsAnswer = true;
-    wire.isDoomed ||= this.#losesNextAnswer;
+    wire.isDoomed ||= this.losesNextAnswer;
     wire.broker.write(chunk);
   }
 
   #answer(wire: Wire, chunk: Buffer): void {
-    if (wire.isDoomed && this.#losesNextAnswer) {
-      this.#losesNextAnswer = false;
+    if (wire.isDoomed && this.losesNextAnswer) {
+      this.losesNextAnswer = false;
       destroy(wire);
       return;
     }
     wire.awaitsAnswer = false;
     wire.client.write(chunk);
   }
+}
+
+function letThrough({ client, broker }: Wire, held: Held): void {
+  if (held === 'everything') client.pause();
+  else client.resume();
+  if (held === 'nothing') broker.resume();
+  else broker.pause();
 }
 
 /** What was received before an orderly end is still passed on. */

@@ -1,6 +1,6 @@
 import type { MessageFormat, OutboxPublisher, OutboxRow } from '@postcommit/core';
 import { absenceOf } from '@postcommit/core/internal';
-import { NotApplicable } from './behaviour.js';
+import { NotApplicable } from './not-applicable.js';
 import type {
   PublisherFixture,
   PublisherHarness,

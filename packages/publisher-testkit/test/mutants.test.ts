@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Behaviour, NotApplicable } from '../src/behaviour.js';
+import type { Behaviour } from '../src/behaviour.js';
 import { behaviourGroups } from '../src/behaviour-groups.js';
 import { runBehaviour } from '../src/describe-outbox-publisher.js';
 import type { PublisherHarness } from '../src/index.js';
+import { NotApplicable } from '../src/not-applicable.js';
 import { batchMutants } from './mutants/batch-mutants.js';
 import { confirmationMutants } from './mutants/confirmation-mutants.js';
 import { contentMutants } from './mutants/content-mutants.js';

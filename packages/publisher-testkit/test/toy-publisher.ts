@@ -111,7 +111,11 @@ export class ToyPublisher extends OutboxPublisher {
 
   /** Aborts after the publisher's own time limit, and when it is stopped. */
   protected limit(signal?: AbortSignal): AbortSignal {
-    const limits = [this.stopping.signal, AbortSignal.timeout(this.options.timeoutMs)];
+    const { timeoutMs } = this.options;
+    const late = new AbortController();
+    // Not AbortSignal.timeout(): inside AbortSignal.any(), Node 20 forgets it when it collects garbage.
+    setTimeout(() => late.abort(new Error(`no answer for ${timeoutMs} ms`)), timeoutMs).unref();
+    const limits = [this.stopping.signal, late.signal];
     return AbortSignal.any(signal ? [...limits, signal] : limits);
   }
 

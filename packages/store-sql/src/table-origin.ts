@@ -1,4 +1,4 @@
-import type { Difference, ForeignTable } from './dialect.js';
+import type { Difference, ForeignTable } from './capability-statements.js';
 
 /** The start of the comment that marks our tables. */
 export const MARK = 'Postcommit outbox';

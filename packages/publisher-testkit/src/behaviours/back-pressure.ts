@@ -1,9 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { OutboxRow } from '@postcommit/core';
 import { expect } from 'vitest';
 import type { BehaviourGroup } from '../behaviour.js';
 import { expectAllFulfilled } from '../expectations.js';
+import { collectGarbage } from '../garbage.js';
 import type { Scene } from '../scene.js';
 import type { Sender } from '../sender.js';
 import { idsOf } from '../test-rows.js';
@@ -65,10 +64,3 @@ export const backPressure: BehaviourGroup = {
     },
   },
 };
-
-/** Node exposes this only behind a flag, which can be set while it runs. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  if (typeof collect === 'function') collect();
-}

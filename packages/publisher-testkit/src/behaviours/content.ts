@@ -193,8 +193,8 @@ function cloudEventOf(message: ReceivedMessage): Record<string, unknown> {
   const body: unknown = JSON.parse(bodyOf(message));
   if (message.contentType?.startsWith('application/cloudevents+json')) return body as Record<string, unknown>;
   const attributes = Object.entries(message.headers).flatMap(([name, value]) => {
-    const attribute = /^(?:ce[-_]|cloudevents[:_])(.+)$/i.exec(name)?.[1];
-    return attribute === undefined ? [] : [[attribute.toLowerCase(), value] as const];
+    const attribute = name.replace(/^(?:ce[-_]|cloudevents[:_])/i, '');
+    return attribute === name ? [] : [[attribute.toLowerCase(), value] as const];
   });
   return { ...Object.fromEntries(attributes), data: body };
 }

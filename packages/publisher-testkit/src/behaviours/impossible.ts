@@ -1,7 +1,8 @@
 import type { OutboxRow } from '@postcommit/core';
 import { expect } from 'vitest';
-import { type BehaviourGroup, NotApplicable } from '../behaviour.js';
+import type { BehaviourGroup } from '../behaviour.js';
 import { expectFulfilled, expectPermanent } from '../expectations.js';
+import { NotApplicable } from '../not-applicable.js';
 import type { Scene } from '../scene.js';
 import { idsOf } from '../test-rows.js';
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { type BehaviourGroup, NotApplicable } from '../behaviour.js';
+import type { BehaviourGroup } from '../behaviour.js';
 import { expectAway, expectFulfilled, expectRejected } from '../expectations.js';
+import { NotApplicable } from '../not-applicable.js';
 import type { Scene } from '../scene.js';
 import { quietTime } from '../waiting.js';
 

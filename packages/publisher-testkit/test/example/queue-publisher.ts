@@ -51,18 +51,22 @@ export class QueuePublisher extends OutboxPublisher {
 
   async #post(rows: readonly OutboxRow[], signal: AbortSignal): Promise<readonly string[]> {
     const { url, token, timeoutMs } = this.#options;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error(`no answer for ${timeoutMs} ms`)), timeoutMs);
     try {
       const response = await fetch(`${url}/messages`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, connection: 'close' },
         body: JSON.stringify(rows.map(messageOf)),
         redirect: 'manual',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        signal: AbortSignal.any([signal, late.signal]),
       });
       if (!response.ok) throw new Error(`the queue answered ${response.status}`);
       return (await response.json()) as string[];
     } catch (cause) {
       throw new UnavailableError('the queue is away', { cause });
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { JobLock } from '@postcommit/core';
 import type { HeldLock } from '@postcommit/core/internal';
-import type { LockStatements, SqlTableOptions } from '../dialect.js';
+import type { LockStatements } from '../capability-statements.js';
+import type { SqlTableOptions } from '../dialect.js';
 import type { SqlExecutor, SqlWork } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { namedTable } from './named-table.js';

@@ -1,6 +1,7 @@
 import { OutboxPauses } from '@postcommit/core';
 import type { PausedTopic } from '@postcommit/core/internal';
-import type { PauseStatements, SqlTableOptions } from '../dialect.js';
+import type { PauseStatements } from '../capability-statements.js';
+import type { SqlTableOptions } from '../dialect.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { checkedExecutor } from './checked-executor.js';

@@ -1,6 +1,7 @@
 import { OutboxError, OutboxSchema, type SchemaProblem } from '@postcommit/core';
 import type { AdoptionPlan } from '@postcommit/core/internal';
-import type { Comparison, Difference, ForeignTable, SchemaStatements, SqlTableOptions } from '../dialect.js';
+import type { Comparison, Difference, ForeignTable, SchemaStatements } from '../capability-statements.js';
+import type { SqlTableOptions } from '../dialect.js';
 import type { SqlExecutor, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { FOREIGN_TABLE_FIX } from '../table-origin.js';

@@ -7,7 +7,8 @@ import {
   type WorkerReport,
   type WorkerSighting,
 } from '@postcommit/core/internal';
-import type { SqlTableOptions, WorkerStatements } from '../dialect.js';
+import type { WorkerStatements } from '../capability-statements.js';
+import type { SqlTableOptions } from '../dialect.js';
 import { BoundedStatements } from '../run-work.js';
 import type { SqlExecutor, SqlRecord, SqlWork } from '../sql-statement.js';
 import { inPages } from '../store/sql-outbox-store.js';

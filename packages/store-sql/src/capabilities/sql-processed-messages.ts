@@ -1,6 +1,7 @@
 import { OutboxError, ProcessedMessages } from '@postcommit/core';
 import { assertKnownOptions } from '@postcommit/core/internal';
-import type { ProcessedStatements, SqlTableOptions } from '../dialect.js';
+import type { ProcessedStatements } from '../capability-statements.js';
+import type { SqlTableOptions } from '../dialect.js';
 import type { SqlExecutor } from '../sql-statement.js';
 import { deletedRows, inPages } from '../store/sql-outbox-store.js';
 import type { TableName } from '../table-name.js';

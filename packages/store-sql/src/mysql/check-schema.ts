@@ -1,8 +1,9 @@
-import type { Comparison, Difference } from '../dialect.js';
-import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
+import type { Comparison, Difference } from '../capability-statements.js';
+import type { SqlRecord, SqlSteps } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { SIDE_TABLES, statementsOf } from '../table-origin.js';
-import { EXACT_COLLATIONS, list } from './columns.js';
+import { EXACT_COLLATIONS } from './columns.js';
+import { describeColumns, describeConstraints, describeIndexes, describeTables } from './describe-table.js';
 import { type Catalog, columnsOf, findForeignSides, foreignTable, isOurs } from './foreign-table.js';
 import {
   CHECKS,
@@ -81,61 +82,6 @@ function sideTableDifferences(table: TableName, tables: readonly SqlRecord[]): D
   return SIDE_TABLES.filter((suffix) => !tables.some(({ name }) => name === `${table.table}${suffix}`)).map(
     (suffix) => required(`table ${table.quoted(suffix)} is missing`, createSideTable(table, suffix)),
   );
-}
-
-/** Aliased, since servers differ in the case of the catalog's column names. */
-function describeTables(table: TableName): SqlStatement {
-  return {
-    text: `
-      select table_name as name, table_type as kind, engine as engine, table_comment as comment
-      from information_schema.tables
-      where table_schema = coalesce(?, database()) and table_name in (${list(allTables(table))})`,
-    values: [table.schema ?? null, ...allTables(table)],
-  };
-}
-
-function describeColumns(table: TableName): SqlStatement {
-  return {
-    text: `
-      select table_name as table_of, column_name as name, column_type as type, is_nullable as nullable,
-        collation_name as collation, column_default as value, extra as extra, generation_expression as expression,
-        version() like '%MariaDB%' as on_mariadb
-      from information_schema.columns
-      where table_schema = coalesce(?, database()) and table_name in (${list(allTables(table))})`,
-    values: [table.schema ?? null, ...allTables(table)],
-  };
-}
-
-function allTables({ table }: TableName): string[] {
-  return ['', ...SIDE_TABLES].map((suffix) => `${table}${suffix}`);
-}
-
-function describeIndexes(table: TableName): SqlStatement {
-  return {
-    text: `
-      select index_name as name, min(non_unique) as non_unique,
-        group_concat(column_name order by seq_in_index) as columns
-      from information_schema.statistics
-      where table_schema = coalesce(?, database()) and table_name = ?
-      group by index_name`,
-    values: [table.schema ?? null, table.table],
-  };
-}
-
-/** Foreign keys in both directions. */
-function describeConstraints(table: TableName): SqlStatement {
-  const place = [table.schema ?? null, table.table];
-  return {
-    text: `
-      select constraint_name as name
-      from information_schema.table_constraints
-      where table_schema = coalesce(?, database()) and table_name = ? and constraint_type in ('CHECK', 'FOREIGN KEY')
-      union
-      select constraint_name as name
-      from information_schema.key_column_usage
-      where referenced_table_schema = coalesce(?, database()) and referenced_table_name = ?`,
-    values: [...place, ...place],
-  };
 }
 
 function engineDifference(table: TableName, { engine }: SqlRecord): Difference[] {

@@ -1,4 +1,4 @@
-import type { ForeignTable } from '../dialect.js';
+import type { ForeignTable } from '../capability-statements.js';
 import type { SqlRecord } from '../sql-statement.js';
 import { quoteName, type TableName } from '../table-name.js';
 import {

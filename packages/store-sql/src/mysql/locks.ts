@@ -1,4 +1,4 @@
-import type { LockStatements } from '../dialect.js';
+import type { LockStatements } from '../capability-statements.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { NOW, nowPlusMs } from './columns.js';

@@ -1,4 +1,4 @@
-import type { LongTransactionStatements } from '../dialect.js';
+import type { LongTransactionStatements } from '../capability-statements.js';
 
 /**
  * A transaction with a snapshot keeps the server from removing rows deleted or changed since, also in the outbox, so

@@ -1,4 +1,4 @@
-import type { PauseStatements } from '../dialect.js';
+import type { PauseStatements } from '../capability-statements.js';
 import { NOW } from './columns.js';
 import { faultOf } from './faults.js';
 

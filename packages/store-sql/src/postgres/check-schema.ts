@@ -1,4 +1,4 @@
-import type { Comparison, Difference } from '../dialect.js';
+import type { Comparison, Difference } from '../capability-statements.js';
 import type { SqlSteps } from '../sql-statement.js';
 import { nameInText, quoteText, type TableName } from '../table-name.js';
 import { SIDE_TABLES } from '../table-origin.js';

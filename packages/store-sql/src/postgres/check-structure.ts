@@ -1,4 +1,4 @@
-import type { Difference } from '../dialect.js';
+import type { Difference } from '../capability-statements.js';
 import { nameInText, quoteName, type TableName } from '../table-name.js';
 import type { Catalog, Sequence } from './describe-table.js';
 

@@ -1,4 +1,4 @@
-import type { LockStatements } from '../dialect.js';
+import type { LockStatements } from '../capability-statements.js';
 
 /** Uses `clock_timestamp()`, since the statement may have waited for another one. */
 const UNTIL = `clock_timestamp() + $3::float8 * interval '1 millisecond'`;

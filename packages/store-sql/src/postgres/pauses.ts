@@ -1,4 +1,4 @@
-import type { PauseStatements } from '../dialect.js';
+import type { PauseStatements } from '../capability-statements.js';
 import { exactMs, NOW } from './columns.js';
 import { notifyForEach } from './listen/notify.js';
 

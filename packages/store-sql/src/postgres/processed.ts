@@ -1,4 +1,4 @@
-import type { ProcessedStatements } from '../dialect.js';
+import type { ProcessedStatements } from '../capability-statements.js';
 import { isAt, PLACES } from './columns.js';
 
 const IS_OLD = `processed_at < now() - $1::float8 * interval '1 millisecond'`;

@@ -1,5 +1,5 @@
 import { tokenPrefix, type WorkerReport } from '@postcommit/core/internal';
-import { MAX_WAIT_MS, type WorkerStatements } from '../dialect.js';
+import { MAX_WAIT_MS, type WorkerStatements } from '../capability-statements.js';
 import type { TableName } from '../table-name.js';
 import { exactMs, isAt, NOW, PENDING, PLACES, placeMicroseconds } from './columns.js';
 

@@ -1,4 +1,4 @@
-import type { Comparison, Difference } from '../dialect.js';
+import type { Comparison, Difference } from '../capability-statements.js';
 import type { SqlRecord, SqlStatement, SqlSteps } from '../sql-statement.js';
 import { quoteName, type TableName } from '../table-name.js';
 import { SIDE_TABLES } from '../table-origin.js';

@@ -1,4 +1,4 @@
-import type { LockStatements } from '../dialect.js';
+import type { LockStatements } from '../capability-statements.js';
 import { NOW, nowPlusMs } from './columns.js';
 
 export const locks: LockStatements = {

@@ -1,4 +1,4 @@
-import type { ProcessedStatements } from '../dialect.js';
+import type { ProcessedStatements } from '../capability-statements.js';
 import { NOW } from './columns.js';
 
 export const processed: ProcessedStatements = {

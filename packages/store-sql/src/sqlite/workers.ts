@@ -1,5 +1,5 @@
 import { tokenPrefix, type WorkerReport } from '@postcommit/core/internal';
-import { MAX_WAIT_MS, type WorkerStatements } from '../dialect.js';
+import { MAX_WAIT_MS, type WorkerStatements } from '../capability-statements.js';
 import type { SqlStatement } from '../sql-statement.js';
 import type { TableName } from '../table-name.js';
 import { flag, KINDS, NOW, nowPlusMs, PENDING } from './columns.js';
