@@ -98,6 +98,14 @@ export function isRefusal(error: unknown): boolean {
   return namesIn(error).some((name) => REFUSALS.has(name));
 }
 
+/** Whether no broker has answered. */
+export function isCutOff(error: unknown): boolean {
+  const parts = partsOf(error);
+  const isAnswer = ({ response, produced }: ErrorFields): boolean =>
+    response !== undefined || (produced?.offsets ?? []).length > 0;
+  return !parts.some(isAnswer) && parts.some(({ code }) => code === 'PLT_KFK_NETWORK');
+}
+
 /** Whether every row of every topic would fail until somebody changes the login. */
 export function isRefusedLogin(error: unknown): boolean {
   return namesIn(error).some((name) => REFUSED_LOGINS.has(name));
@@ -121,7 +129,8 @@ export function isStale(reason: unknown): boolean {
 /** Says by codes whose fault an error is. `what` begins the message. */
 export function publishError(what: string, cause: unknown): Error {
   const names = namesIn(cause);
-  const code = names.find((name) => UNAVAILABLE.has(name)) ?? names.findLast((name) => name !== undefined);
+  const code =
+    names.findLast((name) => UNAVAILABLE.has(name)) ?? names.findLast((name) => name !== undefined);
   const message = code === undefined ? what : `${what}: ${String(code)}`;
   if (!names.some((name) => UNAVAILABLE.has(name))) return new TransientError(message, undefined, { cause });
   return new UnavailableError(message, { isCertain: names.some((name) => CERTAIN.has(name)), cause });

@@ -16,8 +16,11 @@ export class Turns {
   }
 }
 
-/** Resolves as `work` does; rejects as soon as the signal aborts. The work itself can't be cancelled. */
-export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/**
+ * Resolves as `work` does; rejects as soon as the signal aborts. Work that has begun can't be cancelled; under a signal
+ * that has aborted, it does not begin.
+ */
+export async function within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let giveUp = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -25,7 +28,7 @@ export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<
     signal.addEventListener('abort', giveUp);
   });
   try {
-    return await Promise.race([work, aborted]);
+    return await Promise.race([work(), aborted]);
   } finally {
     signal.removeEventListener('abort', giveUp);
   }

@@ -53,6 +53,17 @@ describeOnMock('connections to the mock cluster', 3, (cluster) => {
     expect(publisher.health?.()).toEqual({ isConnected: true });
   });
 
+  it('knows when it is not connected any more', async () => {
+    const publisher = publisherOf({ brokers });
+    await publishAll(publisher, [rowOf('health')]);
+    for (const broker of [1, 2, 3]) cluster.takeDown(broker);
+    await publish(publisher, [rowOf('health')]);
+    expect(publisher.health?.()).toEqual({ isConnected: false });
+    for (const broker of [1, 2, 3]) cluster.bringUp(broker);
+    await publishAll(publisher, [rowOf('health')]);
+    expect(publisher.health?.()).toEqual({ isConnected: true });
+  });
+
   it('finds nothing wrong with a topic of three replicas', async () => {
     cluster.createTopic('sound', 2);
     const publisher = publisherOf({ brokers, topics: ['sound'] });
