@@ -1,18 +1,29 @@
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BrokerUnavailable } from '../src/broker-process.js';
 import { connectNats, findNats, hasNatsServer, startNats } from '../src/nats.js';
 
-const folders = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('postcommit-nats-'));
+/** Where this test alone puts temporary files. */
+function temporaryFolder(): string {
+  const given = process.env.TMPDIR;
+  const folder = mkdtempSync(join(tmpdir(), 'postcommit-test-brokers-'));
+  process.env.TMPDIR = folder;
+  onTestFinished(() => {
+    if (given === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = given;
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
 
 describe.runIf(hasNatsServer())('a private NATS server', () => {
   test('keeps its port and its streams over a kill, and leaves nothing behind', async () => {
-    const before = new Set(folders());
+    const folder = temporaryFolder();
     const server = await startNats();
-    const own = folders().filter((name) => !before.has(name));
-    expect(own).not.toEqual([]);
+    expect(readdirSync(folder)).toHaveLength(1);
     const first = await connectNats(server);
     await (await jetstreamManager(first)).streams.add({ name: 'KEPT', subjects: ['kept'] });
     await server.kill();
@@ -23,8 +34,7 @@ describe.runIf(hasNatsServer())('a private NATS server', () => {
     expect((await (await jetstreamManager(second)).streams.info('KEPT')).config.name).toBe('KEPT');
     await second.close();
     await server.close();
-    const left = new Set(folders());
-    expect(own.filter((name) => left.has(name) && own.length === 1)).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test('asks for credentials if it is told to', async () => {
