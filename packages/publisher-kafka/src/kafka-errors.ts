@@ -113,7 +113,7 @@ export function isRefusedLogin(error: unknown): boolean {
 
 /** Whether a topic is missing, from the error of a metadata request that has reached the cluster. */
 export function isMissingTopic(error: unknown): boolean {
-  return namesIn(error).includes('PLT_KFK_USER');
+  return partsOf(error)[0]?.code === 'PLT_KFK_USER';
 }
 
 /** Whether the cluster does not know the request, or this client is not allowed to send it. */
@@ -134,4 +134,11 @@ export function publishError(what: string, cause: unknown): Error {
   const message = code === undefined ? what : `${what}: ${String(code)}`;
   if (!names.some((name) => UNAVAILABLE.has(name))) return new TransientError(message, undefined, { cause });
   return new UnavailableError(message, { isCertain: names.some((name) => CERTAIN.has(name)), cause });
+}
+
+/** The error of an attempt to connect. No row is to blame for it. */
+export function connectError(cause: unknown): UnavailableError {
+  const { message } = publishError('Kafka is not available', cause);
+  const isCertain = namesIn(cause).some((name) => CERTAIN.has(name) || name === 'PLT_KFK_USER');
+  return new UnavailableError(message, { isCertain, cause });
 }

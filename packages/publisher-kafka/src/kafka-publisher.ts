@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import {
   OutboxError,
@@ -13,7 +14,7 @@ import {
 } from '@postcommit/core';
 import { DEFAULT_GRACE_MS, endsWithin, SharedConnection, systemClock } from '@postcommit/core/internal';
 import { type KafkaClient, openClient } from './kafka-client.js';
-import { isCutOff, isMissingTopic, isStale, publishError } from './kafka-errors.js';
+import { connectError, isCutOff, isMissingTopic, isStale, publishError } from './kafka-errors.js';
 import type { KafkaProducer } from './kafka-producer.js';
 import {
   type KafkaPublisherOptions,
@@ -40,7 +41,7 @@ class KafkaPublisher extends OutboxPublisher {
   readonly #partitions = new PartitionChoice();
   readonly #turns = new Turns();
   /** Aborts when the grace period of a stop is over. */
-  #running = new AbortController();
+  #running = newRun();
   #attempts = 0;
 
   constructor(options: KafkaPublisherOptions) {
@@ -60,7 +61,7 @@ class KafkaPublisher extends OutboxPublisher {
   override async stop({ graceMs = DEFAULT_GRACE_MS }: StopOptions): Promise<void> {
     await endsWithin(graceMs, this.#turns.over, systemClock);
     this.#running.abort(new UnavailableError('the publisher was stopped', { cause: new Error('stop') }));
-    this.#running = new AbortController();
+    this.#running = newRun();
     await this.#connection.close();
   }
 
@@ -100,13 +101,13 @@ class KafkaPublisher extends OutboxPublisher {
       return await openClient(this.#options, attempt, this.#running.signal);
     } catch (error) {
       if (error instanceof OutboxError) throw error;
-      throw publishError('Kafka is not available', error);
+      throw connectError(error);
     }
   }
 
   async #deliver(rows: readonly OutboxRow[], rounds: SendRounds, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const prepared = await this.#prepare(rows, rounds);
+    const prepared = await within(signal, () => this.#prepare(rows, rounds));
     if (prepared.length === 0) return;
     const client = await within(signal, () => this.#connection.get());
     rounds.begin(await this.#place(client, prepared, rounds, signal));
@@ -187,6 +188,13 @@ class KafkaPublisher extends OutboxPublisher {
     await this.#connection.lost(client);
     await client.close();
   }
+}
+
+/** Every publish listens to its signal. */
+function newRun(): AbortController {
+  const run = new AbortController();
+  setMaxListeners(0, run.signal);
+  return run;
 }
 
 function hasMoved(outcome: PlaceOutcome | undefined): boolean {

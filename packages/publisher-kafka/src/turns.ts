@@ -40,12 +40,17 @@ export async function withDeadline<T>(
   limitMs: number,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(noAnswer(limitMs)), limitMs);
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(noAnswer(limitMs)), limitMs);
+  // Not AbortSignal.any: one of these may live as long as the process, and would remember every call.
+  const follow = (): void => limit.abort(signals.find(({ aborted }) => aborted)?.reason);
+  for (const signal of signals) signal.addEventListener('abort', follow);
+  if (signals.some(({ aborted }) => aborted)) follow();
   try {
-    return await work(AbortSignal.any([...signals, deadline.signal]));
+    return await work(limit.signal);
   } finally {
     clearTimeout(timer);
+    for (const signal of signals) signal.removeEventListener('abort', follow);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { OutboxPublisher } from '@postcommit/core';
+import type { EncodedMessage, OutboxPublisher, OutboxRow } from '@postcommit/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { type KafkaPublisherOptions, kafkaPublisher } from '../src/index.js';
 import { KafkaGate } from './kafka-gate.js';
@@ -51,6 +51,15 @@ describeOnMock('connections to the mock cluster', 3, (cluster) => {
     for (const broker of [1, 2, 3]) cluster.bringUp(broker);
     await publishAll(publisher, [rowOf('later')]);
     expect(publisher.health?.()).toEqual({ isConnected: true });
+  });
+
+  it('an encoder that never ends does not hold the batches behind it', async () => {
+    const encode = ({ headers }: OutboxRow): Promise<EncodedMessage> | EncodedMessage =>
+      headers.hangs ? new Promise(() => {}) : { body: '{}', contentType: 'application/json' };
+    const publisher = publisherOf({ brokers, encode, timeoutMs: 300 });
+    const [result] = await publish(publisher, [rowOf('encoded', { headers: { hangs: 'yes' } })]);
+    expect(reasonOf(result)).toMatchObject({ unavailable: true });
+    await publishAll(publisher, [rowOf('encoded')]);
   });
 
   it('knows when it is not connected any more', async () => {
