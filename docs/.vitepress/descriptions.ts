@@ -26,6 +26,11 @@ export const descriptions: Readonly<Record<string, string>> = {
   '/guides/nestjs': 'The module, handlers with a decorator, testing and shutdown in NestJS.',
   '/guides/events': 'Publish to listeners in the same process.',
   '/guides/publishers': 'Write a publisher for a webhook or a broker: errors, timeouts, batches, routes.',
+  '/publishers/webhook':
+    'Send rows as signed webhooks: endpoints of customers, rotation of secrets, a receiver.',
+  '/publishers/rabbitmq': 'Send rows to RabbitMQ: exchanges and queues, confirms, and a consumer.',
+  '/publishers/nats': 'Send rows to NATS JetStream: streams, the dedupe window, and a consumer.',
+  '/publishers/kafka': 'Send rows to Kafka: topics, keys and partitions, acknowledgements, and a consumer.',
   '/guides/retries': 'Attempts, backoff, Retry-After, and when a row ends dead.',
   '/guides/idempotency': 'Consume a message once, although it may be delivered twice.',
   '/guides/scheduling': 'Delayed messages, messages at a time, and dispatching by cron.',

@@ -5,7 +5,7 @@ type Item = DefaultTheme.SidebarItem;
 
 const docs = new URL('../', import.meta.url);
 
-/** Grouped by the reader's moment: to begin, to understand, to build, to run, to look up. */
+/** Grouped by the reader's moment: to begin, to understand, to deliver, to build, to run, to look up. */
 export function sidebar(): Item[] {
   return [
     group('Start', false, [
@@ -27,14 +27,20 @@ export function sidebar(): Item[] {
       page('Words', '/concepts/words'),
       page('Alternatives', '/comparison'),
     ]),
+    group('Publishers', false, [
+      page('Webhooks', '/publishers/webhook'),
+      page('RabbitMQ', '/publishers/rabbitmq'),
+      page('NATS JetStream', '/publishers/nats'),
+      page('Kafka', '/publishers/kafka'),
+      page('Events in the process', '/guides/events'),
+      page('Your own publisher', '/guides/publishers'),
+    ]),
     group('Guides', false, [
       page('pg', '/guides/pg'),
       page('TypeORM', '/guides/typeorm'),
       page('Prisma', '/guides/prisma'),
       page('Databases', '/guides/databases'),
       page('NestJS', '/guides/nestjs'),
-      page('Events in the process', '/guides/events'),
-      page('Your own publisher', '/guides/publishers'),
       page('Retries', '/guides/retries'),
       page('Consume a message once', '/guides/idempotency'),
       page('Scheduling', '/guides/scheduling'),

@@ -14,14 +14,30 @@ export class OptionTypes {
     this.#checker = this.#program.getTypeChecker();
   }
 
+  /** The text behind `@default`, for each option that has one. */
+  defaultsOf(packageName: string, typeName: string): Map<string, string> {
+    const defaults = this.#propertiesOf(this.#typeOf(packageName, typeName)).map((property) => {
+      const tag = property.getJsDocTags(this.#checker).find(({ name }) => name === 'default');
+      return [property.name, ts.displayPartsToString(tag?.text)] as const;
+    });
+    return new Map(defaults.filter(([, text]) => text !== ''));
+  }
+
   /** By name; an option in `nested` by the names inside it: `polling.enabled`. */
   namesOf(packageName: string, typeName: string, nested: readonly string[]): string[] {
     const type = this.#typeOf(packageName, typeName);
-    return this.#checker.getPropertiesOfType(type).flatMap((property) => {
+    return this.#propertiesOf(type).flatMap((property) => {
       if (!nested.includes(property.name)) return [property.name];
       const inner = this.#checker.getNonNullableType(this.#checker.getTypeOfSymbol(property));
       return this.#objectIn(inner).map((name) => `${property.name}.${name}`);
     });
+  }
+
+  /** Of a union, those of all its members. */
+  #propertiesOf(type: ts.Type): ts.Symbol[] {
+    const members = type.isUnion() ? type.types : [type];
+    const all = members.flatMap((member) => this.#checker.getPropertiesOfType(member));
+    return [...new Map(all.map((property) => [property.name, property])).values()];
   }
 
   #typeOf(packageName: string, typeName: string): ts.Type {

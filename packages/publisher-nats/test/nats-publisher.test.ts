@@ -1,5 +1,6 @@
 import { connectNats, startNats } from '@internal/test-brokers/nats';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { nkeyAuthenticator, nkeys } from '@nats-io/transport-node';
 import { errorText } from '@postcommit/core/internal';
 import { openLink } from '@postcommit/publisher-testkit';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -104,7 +105,7 @@ describeOnNats('an error of a publish', () => {
 
   test('refused credentials: away, and certain, without the password', async () => {
     const { publisher } = await openNatsScene();
-    const wrong = publisher({ pass: 'wrong-pass-815' } as never);
+    const wrong = publisher({ pass: 'wrong-pass-815' });
     const error = await failureOf(wrong, rowOf('orders'));
     expect(error).toMatchObject({ ...certain, message: 'NATS refuses the credentials' });
     expect(errorText(error)).not.toContain('815');
@@ -193,7 +194,7 @@ describeOnNats('the connection', () => {
     const passwords = ['expired', PASS, PASS];
     const user = vi.fn(() => USER);
     const pass = vi.fn(async () => passwords.shift() ?? '');
-    const publisher = scene.publisher({ user, pass } as never);
+    const publisher = scene.publisher({ user, pass });
     expect(await failureOf(publisher, rowOf(subject))).toMatchObject(certain);
     expect(await failureOf(publisher, rowOf(subject))).toBeUndefined();
     expect(await failureOf(publisher, rowOf(subject))).toBeUndefined();
@@ -207,7 +208,7 @@ describeOnNats('the connection', () => {
 
   test('a function that fails is an outage', async () => {
     const { publisher } = await openNatsScene();
-    const failing = publisher({ pass: () => Promise.reject(new Error('the vault is sealed')) } as never);
+    const failing = publisher({ pass: () => Promise.reject(new Error('the vault is sealed')) });
     const error = await failureOf(failing, rowOf('orders'));
     expect(error).toMatchObject({ name: 'UnavailableError', cause: { message: 'the vault is sealed' } });
   });
@@ -225,6 +226,36 @@ describeOnNats('the connection', () => {
     expect(good.health?.()).toEqual({ isConnected: false });
   });
 
+  test('takes an authenticator of the client', async () => {
+    const user = nkeys.createUser();
+    const config = `authorization { users = [ { nkey: "${user.getPublicKey()}" } ] }`;
+    const server = await startNats({ config });
+    onTestFinished(() => server.close());
+    const servers = `${server.host}:${server.port}`;
+    const good = natsPublisher({ servers, authenticator: nkeyAuthenticator(user.getSeed()) });
+    await good.start?.();
+    await good.stop?.({});
+    const other = natsPublisher({
+      servers,
+      authenticator: nkeyAuthenticator(nkeys.createUser().getSeed()),
+    });
+    await expect(other.start?.()).rejects.toMatchObject(certain);
+  });
+
+  test('with an option that the client refuses fails the start', async () => {
+    const { publisher } = await openNatsScene();
+    await expect(publisher({ inboxPrefix: '>' }).start?.()).rejects.toMatchObject({ code: 'INVALID_CONFIG' });
+  });
+
+  test('with creds that are none is an outage that does not quote them', async () => {
+    const { link } = await openNatsScene();
+    const creds = async (): Promise<string> => 'not-a-creds-file-4711';
+    const failing = natsPublisher({ servers: `${link.host}:${link.port}`, creds });
+    const error = await failureOf(failing, rowOf('orders'));
+    expect(error).toMatchObject(certain);
+    expect(errorText(error)).not.toContain('4711');
+  });
+
   test('goes on with the next server', async () => {
     const scene = await openNatsScene();
     const { subject } = await scene.stream('orders');
@@ -233,7 +264,7 @@ describeOnNats('the connection', () => {
     await second.cut();
     const servers = [`${second.host}:${second.port}`, `${scene.link.host}:${scene.link.port}`];
     for (let attempt = 0; attempt < 4; attempt++)
-      expect(await failureOf(scene.publisher({ servers } as never), rowOf(subject))).toBeUndefined();
+      expect(await failureOf(scene.publisher({ servers }), rowOf(subject))).toBeUndefined();
   });
 
   test('that no longer answers is replaced, and what timed out on it never arrives', async () => {
