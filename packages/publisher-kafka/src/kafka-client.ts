@@ -2,11 +2,9 @@ import { OutboxError } from '@postcommit/core';
 import type { KafkaProducer } from './kafka-producer.js';
 import type { ResolvedOptions } from './kafka-publisher-options.js';
 
-/** A producer that is connected, and what its package has besides. */
+/** A producer that is connected. */
 export interface KafkaClient {
   readonly producer: KafkaProducer;
-  /** Java's partitioner: murmur2 of the key, without the sign. */
-  readonly hash: (key: Buffer) => number;
   /** Closes its sockets at once. What has been written may still arrive. Does nothing to a producer that is borrowed. */
   close(): Promise<void>;
 }
@@ -70,9 +68,8 @@ export async function openClient(
   attempt: number,
   signal: AbortSignal,
 ): Promise<KafkaClient> {
-  const { Producer, compatibilityPartitioner } = await loadKafka();
-  const hash = (key: Buffer): number => compatibilityPartitioner({ topic: '' }, key);
-  if (options.producer) return { producer: options.producer, hash, close: async () => {} };
+  if (options.producer) return { producer: options.producer, close: async () => {} };
+  const { Producer } = await loadKafka();
   const idempotency = options.idempotent
     ? { idempotent: true, retries: IDEMPOTENT_RETRIES, retryDelay: RETRY_DELAY_MS }
     : {};
@@ -81,7 +78,7 @@ export async function openClient(
   signal.addEventListener('abort', close);
   try {
     await producer.metadata({ topics: [], autocreateTopics: false, retries: 0 });
-    return { producer, hash, close };
+    return { producer, close };
   } catch (error) {
     await close();
     throw error;

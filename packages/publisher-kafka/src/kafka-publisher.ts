@@ -127,7 +127,7 @@ class KafkaPublisher extends OutboxPublisher {
   }
 
   async #place(
-    { producer, hash }: KafkaClient,
+    { producer }: KafkaClient,
     prepared: readonly PreparedRow[],
     rounds: SendRounds,
     signal: AbortSignal,
@@ -137,7 +137,7 @@ class KafkaPublisher extends OutboxPublisher {
     const counts = new Map(await within(signal, () => Promise.all(topics.map(count))));
     return prepared.flatMap((row) => {
       const partitions = counts.get(row.topic);
-      if (typeof partitions === 'number') return this.#partitions.choose(row, partitions, hash);
+      if (typeof partitions === 'number') return this.#partitions.choose(row, partitions);
       rounds.reject(row.index, partitions);
       return [];
     });
