@@ -114,7 +114,8 @@ export class DispatchEngine {
   async claim(limit: number, grant?: ClaimGrant): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
     const { publisher } = this.#context;
-    if (!this.publishers.ready.has(publisher)) await this.publishers.start(publisher);
+    if (!this.publishers.ready.has(publisher) && this.publishers.mustStart(publisher))
+      await this.publishers.start(publisher);
     if (this.availability.waitMs > 0) return undefined;
     if (!this.pauses.isKnown) await this.lookAhead();
     const { store, calls, clock, events } = this.#context;

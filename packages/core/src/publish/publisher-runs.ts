@@ -20,7 +20,7 @@ export class PublisherRuns extends StartsOnDemand {
   readonly #runs = new Map<OutboxPublisher, PublisherRun>();
   /** Publishers behind which everything has started. */
   readonly #ready = new Set<OutboxPublisher>();
-  /** For these, `start` has nothing left to do. Looked at for each claim. */
+  /** For these, nothing is left to do. Looked at for each claim. */
   readonly ready: ReadonlySet<OutboxPublisher> = this.#ready;
   #stopping: Promise<unknown> = Promise.resolve();
   #unsubscribe: (() => void) | undefined;
@@ -43,6 +43,7 @@ export class PublisherRuns extends StartsOnDemand {
    * The publishers that could start remain started.
    */
   async start(publisher: OutboxPublisher): Promise<void> {
+    if (!this.mustStart(publisher)) return;
     const withLifeCycle = finalPublishers(publisher).filter((final) => hasLifeCycle(final.publisher));
     const runs = new Set(withLifeCycle.map((final) => this.#startOnce(final)));
     throwErrors(
@@ -52,6 +53,14 @@ export class PublisherRuns extends StartsOnDemand {
     const current = new Set(this.#runs.values());
     // A stop may have come in between.
     if ([...runs].every((run) => current.has(run))) this.#ready.add(publisher);
+  }
+
+  /** Returns false if there is nothing to start, and remembers that. */
+  mustStart(publisher: OutboxPublisher): boolean {
+    if (this.#ready.has(publisher)) return false;
+    const isNeeded = finalPublishers(publisher).some((final) => hasLifeCycle(final.publisher));
+    if (!isNeeded) this.#ready.add(publisher);
+    return isNeeded;
   }
 
   /** Stops what was started, and reports every error. */

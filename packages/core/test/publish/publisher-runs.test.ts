@@ -53,8 +53,9 @@ describe('start', () => {
 
   test('a publisher without a life cycle has nothing to start', async () => {
     const plain = routePublisher({ '*': async () => {} });
-    await runs.start(plain);
+    expect(runs.mustStart(plain)).toBe(false);
     expect(runs.ready.has(plain)).toBe(true);
+    await runs.start(plain);
     await runs.stop({});
     expect(runs.health()).toEqual([]);
   });
