@@ -38,7 +38,7 @@ const brokers: readonly DemoBroker[] = [
   { broker: 'kafka', named: 'to Kafka (', node: '24', absent: async () => whyNoMockKafka() },
 ];
 
-describe('the demo on a real broker', () => {
+describe.concurrent('the demo on a real broker', () => {
   it.for(brokers)('keeps its promises with $broker', { timeout: 240_000 }, async (one, { skip }) => {
     const reason = await one.absent();
     skip(reason !== undefined, reason);
