@@ -15,7 +15,7 @@ export const kafka: BenchBroker = {
   settings: 'three mock brokers that keep everything in memory, six partitions; acknowledged by all replicas',
   absent: async () => (await needsNode(22, 22)()) ?? whyNoMockKafka(),
   create: async (destination) => {
-    openCluster().createTopic(destination, PARTITIONS, BROKERS);
+    openCluster().createTopic(destination, PARTITIONS);
   },
   // The cluster ends with the process.
   remove: async () => {},

@@ -15,7 +15,7 @@ export async function kafkaTarget(): Promise<BrokerTarget> {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < 22 || (major === 22 && minor < 22)) throw new BrokerUnavailable('needs Node 22.22 or newer');
   const cluster = new MockKafkaCluster(BROKERS);
-  cluster.createTopic(TOPIC, PARTITIONS, BROKERS);
+  cluster.createTopic(TOPIC, PARTITIONS);
   let hits = 0;
   return {
     name: "Kafka (librdkafka's mock cluster)",

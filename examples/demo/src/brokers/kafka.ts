@@ -13,7 +13,7 @@ export const kafka: BrokerKind = {
   async open(onArrival) {
     const cluster = openCluster();
     const destination = `postcommit-demo-${randomBytes(6).toString('hex')}`;
-    cluster.createTopic(destination, PARTITIONS, cluster.brokers.length);
+    cluster.createTopic(destination, PARTITIONS);
     const stopReading = await readOn(cluster.brokers, destination, onArrival);
     return {
       title: `Kafka (librdkafka's mock cluster of ${cluster.brokers.length} brokers)`,
