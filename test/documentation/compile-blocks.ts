@@ -22,6 +22,8 @@ const homes = [
   'packages/store-prisma',
   'packages/nestjs',
   'packages/publisher-nats',
+  'packages/publisher-redis',
+  'packages/publisher-bullmq',
   'examples/typed-topics',
 ];
 /** Fragments run with it. */

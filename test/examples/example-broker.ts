@@ -1,8 +1,13 @@
 import { BrokerUnavailable } from '@internal/test-brokers/broker-process';
 import { findNats } from '@internal/test-brokers/nats';
+import { findRedis } from '@internal/test-brokers/redis';
 
 /** Examples that need a broker besides their database, and how to find it. */
-const BROKERS: Readonly<Record<string, () => Promise<unknown>>> = { nats: findNats };
+const BROKERS: Readonly<Record<string, () => Promise<unknown>>> = {
+  bullmq: () => findRedis(),
+  nats: () => findNats(),
+  'redis-streams': () => findRedis(),
+};
 
 /** Why an example can't run here; undefined if it can. */
 export async function missingBroker(example: string): Promise<string | undefined> {

@@ -132,6 +132,8 @@ function assertConnection(options: AnyRedisOptions): void {
       throw invalid('client must be a client of one server, as createClient() of @redis/client returns it');
     return;
   }
+  const { name = 'postcommit' } = options;
+  if (typeof name !== 'string' || !/^[!-~]+$/.test(name)) throw invalid('name must be ASCII without spaces');
   const problem = addressProblem(options as AnyRedisOptions & RedisServerOptions);
   if (problem !== undefined) throw invalid(problem);
 }

@@ -57,7 +57,10 @@ async function send(
   );
   if (replies.some((reply) => reply.status === 'rejected' && isOutdated(reply.reason))) outdated(connected);
   const missing = shortfall(requirements, replies.slice(messages.length));
-  return messages.map((message, index) => resultOf(message, replies[index], missing));
+  return messages.map((message, index) => {
+    const result = resultOf(message, replies[index], missing);
+    return result.status === 'fulfilled' ? result : rejected(reasonOf(result.reason, message, signal));
+  });
 }
 
 function addOptions(options: AnyRedisOptions, { server }: Connected): AddOptions {
@@ -70,10 +73,15 @@ function resultOf(
   reply: PromiseSettledResult<unknown> | undefined,
   missing: unknown,
 ): PublishResult {
-  if (reply?.status !== 'fulfilled') return rejected(publishError(reply?.reason, message));
+  if (reply?.status !== 'fulfilled') return reply ?? NO_RESULT;
   // `NOMKSTREAM` answers with nothing instead of the id of the entry.
   if (reply.value === null) return rejected(unroutable(message));
-  return missing === undefined ? DELIVERED : rejected(publishError(missing, message));
+  return missing === undefined ? DELIVERED : rejected(missing);
+}
+
+/** The engine's own reason for giving up stays as it is. */
+function reasonOf(error: unknown, message: RedisMessage, signal: AbortSignal): unknown {
+  return signal.aborted && error === signal.reason ? error : publishError(error, message);
 }
 
 function unroutable({ stream }: RedisMessage): UnavailableError {

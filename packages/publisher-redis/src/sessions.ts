@@ -81,10 +81,13 @@ export class OwnSessions implements Sessions {
 
   async #connect(client: RedisClient): Promise<OwnConnection> {
     const { connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
+    const { name = 'postcommit' } = this.#options;
     const lost = (): void => this.#replace(connection);
     const session = new Session(client as RedisClientLike, timeoutMs, lost);
     const server = await within(connectTimeoutMs, client, async () => {
       await client.connect();
+      // Users who may only add to streams may not set the name. It is for people.
+      await session.pipeline([['CLIENT', 'SETNAME', name]]);
       return serverInfo(session);
     });
     const connection = { client, session, server };
@@ -169,7 +172,7 @@ function destroy(client: RedisClient): void {
 async function clientOptions(
   options: AnyRedisOptions & RedisServerOptions,
 ): Promise<Parameters<typeof createClient>[0]> {
-  const { url, tls, name = 'postcommit', connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS } = options;
+  const { url, tls, connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS } = options;
   const address = addressOf(url);
   if (!address) throw new TypeError('url is not an address');
   const { host, port, isTls, database } = address;
@@ -183,7 +186,6 @@ async function clientOptions(
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     database,
-    name,
     RESP: 2,
     disableOfflineQueue: true,
   };

@@ -136,7 +136,10 @@ async function untruthful(
   };
   const publishers: Record<string, OutboxPublisher> = {
     'trims streams': redisPublisher({ ...options, maxLength: 1_000 }),
-    'a wait that the server does not have': redisPublisher({ ...options, durability: { waitAof: {} } }),
+    'a wait that the server does not have': redisPublisher({
+      ...options,
+      durability: { waitAof: { timeoutMs: 500 } },
+    }),
   };
   for (const [what, config] of Object.entries(settings))
     publishers[what] = redisPublisher({ ...options, url: urlOf(await redisServer(config)) });
