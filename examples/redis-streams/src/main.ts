@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { createOutbox, ProcessedMessages } from '@postcommit/core';
 import { redisPublisher } from '@postcommit/publisher-redis';
 import { pgStore } from '@postcommit/store-pg';
-import { createClient } from '@redis/client';
 import pg from 'pg';
 import { PointsConsumer } from './points-consumer.js';
 
@@ -27,20 +26,15 @@ await outbox.enqueue(
   customers.map((customer) => ({ topic, key: customer, payload: { customer, points: 10 } })),
 );
 
-// The consumer's own connection: reading blocks it.
-const redis = createClient({ url: REDIS_URL });
-redis.on('error', (error) => console.log(`Redis: ${error.message}`));
-await redis.connect();
-const consumer = new PointsConsumer(redis, pool, outbox.app.get(ProcessedMessages), topic);
-await consumer.createGroup();
+const consumer = new PointsConsumer(REDIS_URL, pool, outbox.app.get(ProcessedMessages), topic);
+await consumer.connect(); // creates the stream with its group
 
 await outbox.start(); // connects, and warns of settings of the server that lose messages
 // The consumer loses its first acknowledgement, so there is one delivery more than there are entries.
 const allDelivered = consumer.run(customers.length + 1);
 const signal = await outbox.runUntilSignal({ until: allDelivered });
 
-await redis.del(topic); // this example cleans up; a real consumer leaves the stream alone
-redis.destroy();
+await consumer.deleteStream();
 const { rows } = await pool.query('select total from points where customer = any ($1)', [customers]);
 await pool.end();
 if (signal) process.exit(); // interrupted: nothing to check
