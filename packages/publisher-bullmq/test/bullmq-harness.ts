@@ -11,6 +11,7 @@ import {
 import { Queue } from 'bullmq';
 import { bullmqPublisher, type RowJobData, rowIdOf } from '../src/index.js';
 
+const REFUSED = 'order.refused';
 export const PASSWORD = 'queue-pass-4711';
 
 const servers = new Map<string, Promise<TestBroker>>();
@@ -73,7 +74,14 @@ async function openFixture(): Promise<PublisherFixture> {
   const [observer, link] = await Promise.all([observe(server), openLink(server)]);
   const name = `orders-${randomUUID()}`;
   const { host, port } = link;
-  const options = { name, data: 'row', timeoutMs: 1_000, connectTimeoutMs: 1_000 } as const;
+  const options = {
+    name,
+    data: 'row',
+    timeoutMs: 1_000,
+    connectTimeoutMs: 1_000,
+    // BullMQ refuses a priority that is not an integer.
+    jobOptions: ({ topic }: OutboxRow) => (topic === REFUSED ? { priority: 1.5 } : {}),
+  } as const;
   const createPublisher = (password = PASSWORD): OutboxPublisher =>
     bullmqPublisher({ ...options, connection: { host, port, password } });
   return {
@@ -81,6 +89,7 @@ async function openFixture(): Promise<PublisherFixture> {
     link,
     createPublisher: () => createPublisher(),
     received: async () => (await jobsIn(observer, name)).map(received),
+    refusingTopic: REFUSED,
     impossibleRows,
     secrets: [PASSWORD],
     withWrongCredentials: () => createPublisher(`not-${PASSWORD}`),
