@@ -1,5 +1,5 @@
 /** Integers are for BullMQ's own ids, and these names for its own keys: `wait`, `meta`, `stalled-check`. */
-const TAKEN = /^(?:-?\d+|[a-z-]+)$/i;
+const TAKEN = /^(?:-?\d{1,255}|[a-z-]{1,255})$/i;
 
 /** The id of a row's job. BullMQ refuses integers, and `:`. UUIDs stay as they are. */
 export function jobIdOf(rowId: string): string {

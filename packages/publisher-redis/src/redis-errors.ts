@@ -1,7 +1,7 @@
 import { isOutboxError, PermanentError, TransientError, UnavailableError } from '@postcommit/core';
 
 /** The first word of an error reply is its code. */
-const CODE = /^-?([A-Z][A-Z0-9_]+)(?: |$)/;
+const CODE = /^-?([A-Z][A-Z0-9_]{1,30})(?: |$)/;
 
 const REFUSED: ReadonlySet<unknown> = new Set(['NOAUTH', 'NOPERM', 'WRONGPASS']);
 /** Every row would fail, until the server has recovered or another one has taken over. */

@@ -133,8 +133,9 @@ function assertConnection(options: AnyRedisOptions): void {
     return;
   }
   const { name = 'postcommit' } = options;
-  if (typeof name !== 'string' || !/^[!-~]+$/.test(name)) throw invalid('name must be ASCII without spaces');
-  const problem = addressProblem(options as AnyRedisOptions & RedisServerOptions);
+  if (typeof name !== 'string' || !/^[!-~]{1,100}$/.test(name))
+    throw invalid('name must be up to 100 ASCII characters, without spaces');
+  const problem = addressProblem(options);
   if (problem !== undefined) throw invalid(problem);
 }
 

@@ -1,6 +1,12 @@
-import type { RedisServerOptions } from './redis-options.js';
-
 const DEFAULT_PORT = 6379;
+
+/** The options that are about the address. */
+export interface AddressOptions {
+  readonly url?: unknown;
+  readonly username?: unknown;
+  readonly password?: unknown;
+  readonly tls?: unknown;
+}
 
 /** What a URL says. */
 export interface RedisAddress {
@@ -13,8 +19,7 @@ export interface RedisAddress {
 }
 
 /** What is wrong with the address. Never quotes the URL: it may hold a password. */
-export function addressProblem(options: RedisServerOptions): string | undefined {
-  const { url, username, password, tls } = options;
+export function addressProblem({ url, username, password, tls }: AddressOptions): string | undefined {
   const address = typeof url === 'string' ? addressOf(url) : undefined;
   if (!address) return 'url must be an address such as redis://localhost:6379/0';
   const isTwice = (inUrl: string | undefined, own: unknown): boolean =>
@@ -29,7 +34,7 @@ export function addressProblem(options: RedisServerOptions): string | undefined 
 export function addressOf(url: string): RedisAddress | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, hostname, port, pathname, username, password, search, hash } = new URL(url);
-  const [, database = ''] = /^\/?(\d*)$/.exec(pathname) ?? [undefined, 'none'];
+  const [, database = ''] = /^\/?(\d{0,9})$/.exec(pathname) ?? [undefined, 'none'];
   const isRedis = protocol === 'redis:' || protocol === 'rediss:';
   if (!isRedis || hostname === '' || database === 'none' || search !== '' || hash !== '') return undefined;
   try {

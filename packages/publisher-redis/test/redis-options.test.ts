@@ -28,7 +28,7 @@ describe('redisPublisher refuses', () => {
     ['tls has no effect on redis://', { url, tls: {} }],
     ["unknown option 'steam': did you mean 'stream'?", { url, steam: () => 'orders' }],
     ['stream must be a function', { url, stream: 'orders' }],
-    ['name must be ASCII without spaces', { url, name: 'the shop' }],
+    ['name must be up to 100 ASCII characters', { url, name: 'the shop' }],
     ['streamMustExist must be true or false', { url, streamMustExist: 1 }],
     ['idempotent must be true or false', { url, idempotent: 'yes' }],
     ['maxLength must be', { url, maxLength: 0 }],
