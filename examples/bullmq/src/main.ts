@@ -21,7 +21,7 @@ const outbox = createOutbox({
   publisher: bullmqPublisher({
     connection,
     name,
-    jobOptions: { attempts: 20, backoff: { type: 'fixed', delay: 200 } },
+    jobOptions: { attempts: 100, backoff: { type: 'fixed', delay: 200 } },
   }),
 });
 await outbox.migrate();

@@ -58,13 +58,15 @@ describeOnRedis('a client of the application', () => {
     const scene = await openRedisScene();
     const { client } = await borrowed(scene);
     // As if it lost its connection right after it was asked whether it has one.
-    const publisher = scene.publisher({ client: alwaysReady(client) });
+    const sent = vi.fn();
+    const publisher = scene.publisher({ client: alwaysReady(client, sent) });
     await publisher.start?.();
     await scene.link.cut();
     await vi.waitUntil(() => !client.isReady);
     const given = rowOf(scene.stream);
     const giveUp = new AbortController();
     const failing = failureOf(publisher, given, giveUp.signal);
+    await vi.waitUntil(() => sent.mock.calls.some(([name]) => name === 'XADD'));
     giveUp.abort(new Error('claim lost'));
     expect(await failing).toEqual(new Error('claim lost'));
     await scene.link.heal();
@@ -116,6 +118,12 @@ describeOnRedis('a client of the application', () => {
   });
 });
 
-function alwaysReady(client: RedisClientLike): RedisClientLike {
-  return { isReady: true, sendCommand: (args, options) => client.sendCommand(args, options) };
+function alwaysReady(client: RedisClientLike, sent: (name: unknown) => void = () => {}): RedisClientLike {
+  return {
+    isReady: true,
+    sendCommand: (args, options) => {
+      sent(args[0]);
+      return client.sendCommand(args, options);
+    },
+  };
 }
