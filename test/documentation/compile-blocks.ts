@@ -23,6 +23,8 @@ const homes = [
   'packages/nestjs',
   'packages/publisher-nats',
   'packages/publisher-kafka',
+  'packages/publisher-redis',
+  'packages/publisher-bullmq',
   'examples/typed-topics',
 ];
 /** Fragments run with it. */

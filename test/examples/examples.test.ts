@@ -18,6 +18,7 @@ const readmes = exampleNames().map(readExampleReadme);
 
 /** Packages that an example needs but does not import. */
 const NOT_IMPORTED: Readonly<Record<string, readonly string[]>> = {
+  bullmq: ['ioredis'], // the client that BullMQ loads
   nestjs: ['@nestjs/platform-express', 'pg'], // drivers of Nest and TypeORM
   'orders-mysql': ['mysql2'],
   'orders-prisma': ['@prisma/client'], // by the client that Prisma generates
