@@ -22,6 +22,7 @@ const homes = [
   'packages/store-prisma',
   'packages/nestjs',
   'packages/publisher-nats',
+  'packages/publisher-kafka',
   'examples/typed-topics',
 ];
 /** Fragments run with it. */

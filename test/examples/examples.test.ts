@@ -7,6 +7,7 @@ import { missingBroker } from './example-broker.js';
 import { type ExampleDatabase, openMysql, openPostgres, openPostgresOn } from './example-database.js';
 import { type ExampleReadme, exampleNames, importsOf, readExampleReadme } from './example-readme.js';
 import { HeldPublish, PRELOAD } from './held-publish.js';
+import { closeKafka, findKafka } from './kafka-broker.js';
 import { PastedExamples } from './pasted-examples.js';
 import { RunningExample } from './running-example.js';
 import { SharedRestart } from './shared-restart.js';
@@ -47,7 +48,10 @@ beforeAll(async () => {
   writeFileSync(preload, PRELOAD);
 }, patience.timeout);
 
-afterAll(() => pasted?.remove());
+afterAll(async () => {
+  await pasted?.remove();
+  await closeKafka();
+});
 
 /** Runs to the first publish, holds that until `then` has happened, and then to the end. */
 async function runHeld(
@@ -61,6 +65,7 @@ async function runHeld(
     [readme.databaseVariable ?? '']: database.url,
     NODE_OPTIONS: `--import ${pathToFileURL(preload)}`,
     HELD_PUBLISH_URL: held.url,
+    ...(readme.name === 'kafka' && (await findKafka())),
   });
   try {
     const ended = program.ended();

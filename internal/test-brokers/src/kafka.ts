@@ -20,7 +20,7 @@ export const KAFKA_ERRORS = {
 } as const;
 
 /** Requests by their number in the protocol. */
-export const KAFKA_REQUESTS = { produce: 0, metadata: 3, initProducerId: 22 } as const;
+export const KAFKA_REQUESTS = { produce: 0, listOffsets: 2, metadata: 3, initProducerId: 22 } as const;
 
 type KafkaRequest = keyof typeof KAFKA_REQUESTS;
 type KafkaError = keyof typeof KAFKA_ERRORS;
@@ -28,6 +28,7 @@ type KafkaError = keyof typeof KAFKA_ERRORS;
 const LIBRARY = 'librdkafka.so.1';
 const ERROR_TEXT_BYTES = 512;
 const QUIET = '0';
+const MAX_LIST_OFFSETS = 3;
 
 /**
  * librdkafka's mock cluster: real brokers to any client, on free ports of this host, with a log in memory. It is part of
@@ -50,6 +51,8 @@ export class MockKafkaCluster {
     this.#client = newClient(0, config, text, text.length);
     this.#cluster = newCluster(this.#client, brokers);
     this.brokers = bootstraps(this.#cluster).split(',');
+    // It offers newer ones too, but its answers to those lack a field.
+    this.setVersions('listOffsets', 0, MAX_LIST_OFFSETS);
   }
 
   /** It has as many replicas as there are brokers, three at most. */

@@ -1,12 +1,14 @@
+import { setTimeout } from 'node:timers/promises';
 import { OutboxError, type PublisherProblem } from '@postcommit/core';
 import { clientOptions, loadKafka } from './kafka-client.js';
-import { isMissingTopic, isNotForUs, namesIn, publishError } from './kafka-errors.js';
+import { isMissingTopic, isNotForUs, isStale, namesIn, publishError } from './kafka-errors.js';
 import type { KafkaProducer } from './kafka-producer.js';
 import type { ResolvedOptions } from './kafka-publisher-options.js';
 
 /** Settings of a topic that decide what a confirmation is worth. */
 const SETTINGS = ['min.insync.replicas', 'unclean.leader.election.enable'];
 const TOPIC_RESOURCE = 2;
+const VISIBLE_POLL_MS = 50;
 
 type Settings = ReadonlyMap<string, string>;
 type Admin = InstanceType<Awaited<ReturnType<typeof loadKafka>>['Admin']>;
@@ -31,11 +33,33 @@ export async function declareTopics(producer: KafkaProducer, options: ResolvedOp
   try {
     await withAdmin(options, (admin) => admin.createTopics(wanted));
   } catch (cause) {
-    // Another process may have been faster.
-    if (namesIn(cause).includes('TOPIC_ALREADY_EXISTS')) return;
     const message = `Kafka topics can't be created: ${topics.join(', ')}`;
     if (isNotForUs(cause)) throw new OutboxError('INVALID_CONFIG', message, { cause });
-    throw publishError(message, cause);
+    // Another process may have been faster.
+    if (!namesIn(cause).includes('TOPIC_ALREADY_EXISTS')) throw publishError(message, cause);
+  }
+  await untilVisible(topics, producer, options.timeoutMs);
+}
+
+/** A broker may not know a topic for a moment after another one has created it. */
+async function untilVisible(
+  topics: readonly string[],
+  producer: KafkaProducer,
+  limitMs: number,
+): Promise<void> {
+  const deadlineMs = performance.now() + limitMs;
+  for (const topic of topics)
+    while (!(await isVisible(topic, producer)) && performance.now() < deadlineMs)
+      await setTimeout(VISIBLE_POLL_MS);
+}
+
+async function isVisible(topic: string, producer: KafkaProducer): Promise<boolean> {
+  try {
+    return (await leastReplicas(topic, producer)) !== undefined;
+  } catch (error) {
+    // Its leaders are being elected.
+    if (isStale(error)) return false;
+    throw error;
   }
 }
 

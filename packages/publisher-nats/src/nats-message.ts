@@ -90,7 +90,7 @@ function subjectProblem(subject: unknown): string | undefined {
 }
 
 function assertHeader(row: OutboxRow, name: string, value: string): void {
-  if (!/^[\x21-\x39\x3b-\x7e]+$/.test(name))
+  if (name === '' || /[^\x21-\x39\x3b-\x7e]/.test(name))
     throw refused(
       row,
       `the header name ${JSON.stringify(name).slice(0, 100)} has a character that NATS can't send`,

@@ -137,7 +137,7 @@ function assertServer(server: unknown): void {
 }
 
 function assertStream({ stream, subjects, declare = false }: AnyNatsOptions): void {
-  if (stream !== undefined && !/^[^\s.*>/\\]+$/.test(stream))
+  if (stream !== undefined && (stream === '' || /[\s.*>/\\]/.test(stream)))
     throw invalid('stream must be the name of a stream, without spaces, dots, slashes, * and >');
   if (
     subjects !== undefined &&

@@ -1,6 +1,4 @@
-import { jetstreamManager } from '@nats-io/jetstream';
 import {
-  OutboxError,
   OutboxPublisher,
   type OutboxRow,
   type PublishBatchContext,
@@ -22,9 +20,9 @@ import {
   type NatsPublisherOptions,
   type NatsServerOptions,
 } from './nats-options.js';
-import { apiCodeOf, isTimeout, publishError } from './publish-errors.js';
+import { isTimeout, publishError } from './publish-errors.js';
 import { BorrowedSessions, OwnSessions, type Session, type Sessions } from './sessions.js';
-import { declareStream, findStream, settingProblems } from './stream-settings.js';
+import { StreamTopology } from './stream-topology.js';
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 
@@ -46,15 +44,16 @@ class NatsPublisher extends OutboxPublisher {
   readonly #options: AnyNatsOptions;
   readonly #timeoutMs: number;
   readonly #sessions: Sessions;
+  readonly #topology: StreamTopology;
   readonly #inFlight = new Set<Promise<unknown>>();
   #stopped = new AbortController();
-  #declared: Promise<void> | undefined;
 
   constructor(options: AnyNatsOptions) {
     super();
     const { connection, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     this.#options = options;
     this.#timeoutMs = timeoutMs;
+    this.#topology = new StreamTopology(options, timeoutMs);
     this.#sessions = connection
       ? new BorrowedSessions(connection, options)
       : new OwnSessions(options as AnyNatsOptions & NatsServerOptions);
@@ -86,23 +85,11 @@ class NatsPublisher extends OutboxPublisher {
     await endsWithin(graceMs, inFlight, systemClock);
     this.#stopped.abort(new UnavailableError('the publisher was stopped'));
     await this.#sessions.close();
-    this.#declared = undefined;
+    this.#topology.forget();
   }
 
-  override async check({ redeliveryAfterMs }: PublisherCheckContext): Promise<readonly PublisherProblem[]> {
-    const { stream: name, subjects = [] } = this.#options;
-    if (name === undefined) return [UNKNOWN_STREAM];
-    const session = await this.#session();
-    const manager = await this.#manager(session);
-    try {
-      const stream = await findStream(manager, name);
-      if (!stream) return [missing(name)];
-      const isCluster = isClustered(session);
-      const latestMs = redeliveryAfterMs + this.#timeoutMs;
-      return settingProblems(stream, { subjects, redeliveryAfterMs: latestMs, isCluster });
-    } catch (error) {
-      throw publishError(error, { id: '', subject: 'the JetStream API', stream: name });
-    }
+  override async check(context: PublisherCheckContext): Promise<readonly PublisherProblem[]> {
+    return this.#topology.problems(await this.#session(), context);
   }
 
   override health(): PublisherHealth {
@@ -134,45 +121,8 @@ class NatsPublisher extends OutboxPublisher {
   async #session(): Promise<Session> {
     if (this.#stopped.signal.aborted) throw this.#stopped.signal.reason;
     const session = await this.#sessions.get();
-    await this.#declare(session);
+    await this.#topology.ensure(session);
     return session;
-  }
-
-  /** Once for each start. A failure is tried again by the next call. */
-  async #declare(session: Session): Promise<void> {
-    if (!this.#options.declare) return;
-    this.#declared ??= this.#create(session);
-    try {
-      await this.#declared;
-    } catch (error) {
-      this.#declared = undefined;
-      throw error;
-    }
-  }
-
-  async #create(session: Session): Promise<void> {
-    const { stream: name = '', subjects = [], declare } = this.#options;
-    try {
-      const manager = await this.#manager(session);
-      const settings = typeof declare === 'object' ? declare : {};
-      await declareStream(manager, { name, subjects, isCluster: isClustered(session), ...settings });
-    } catch (error) {
-      const code = apiCodeOf(error);
-      if (code === undefined)
-        throw publishError(error, { id: '', subject: 'the JetStream API', stream: name });
-      throw new OutboxError('INVALID_CONFIG', `stream ${name} could not be created (code ${code})`, {
-        cause: error,
-      });
-    }
-  }
-
-  #manager({ connection }: Session): ReturnType<typeof jetstreamManager> {
-    const { domain } = this.#options;
-    return jetstreamManager(connection, {
-      checkAPI: false,
-      timeout: this.#timeoutMs,
-      ...(domain !== undefined && { domain }),
-    });
   }
 
   async #givingUp<T>(signal: AbortSignal, work: (giveUp: GiveUp) => Promise<T>): Promise<T> {
@@ -192,24 +142,6 @@ class NatsPublisher extends OutboxPublisher {
       this.#inFlight.delete(sending);
     }
   }
-}
-
-const UNKNOWN_STREAM: PublisherProblem = {
-  level: 'warning',
-  problem: 'the settings of the stream are not checked: its name is not known',
-  fix: 'pass stream',
-};
-
-function missing(name: string): PublisherProblem {
-  return {
-    level: 'required',
-    problem: `there is no stream ${name}`,
-    fix: 'create it, or pass subjects and declare: true',
-  };
-}
-
-function isClustered({ connection }: Session): boolean {
-  return connection.info?.cluster !== undefined;
 }
 
 function isAck(ack: unknown, stream: string | undefined): boolean {

@@ -1,5 +1,6 @@
 import { connectNats, startNats } from '@internal/test-brokers/nats';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { nkeyAuthenticator, nkeys } from '@nats-io/transport-node';
 import { errorText } from '@postcommit/core/internal';
 import { openLink } from '@postcommit/publisher-testkit';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -223,6 +224,31 @@ describeOnNats('the connection', () => {
     await expect(bad.start?.()).rejects.toMatchObject(certain);
     await good.stop?.({});
     expect(good.health?.()).toEqual({ isConnected: false });
+  });
+
+  test('takes an authenticator of the client', async () => {
+    const user = nkeys.createUser();
+    const config = `authorization { users = [ { nkey: "${user.getPublicKey()}" } ] }`;
+    const server = await startNats({ config });
+    onTestFinished(() => server.close());
+    const servers = `${server.host}:${server.port}`;
+    const good = natsPublisher({ servers, authenticator: nkeyAuthenticator(user.getSeed()) });
+    await good.start?.();
+    await good.stop?.({});
+    const other = natsPublisher({
+      servers,
+      authenticator: nkeyAuthenticator(nkeys.createUser().getSeed()),
+    });
+    await expect(other.start?.()).rejects.toMatchObject(certain);
+  });
+
+  test('with creds that are none is an outage that does not quote them', async () => {
+    const { publisher } = await openNatsScene();
+    const creds = async (): Promise<string> => 'not-a-creds-file-4711';
+    const failing = publisher({ user: undefined, pass: undefined, creds } as never);
+    const error = await failureOf(failing, rowOf('orders'));
+    expect(error).toMatchObject(certain);
+    expect(errorText(error)).not.toContain('4711');
   });
 
   test('goes on with the next server', async () => {

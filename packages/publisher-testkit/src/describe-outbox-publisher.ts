@@ -6,7 +6,7 @@ import type { PublisherHarness } from './publisher-harness.js';
 import { Scene } from './scene.js';
 
 /** Only for what hangs. Every wait of a behaviour is shorter. */
-const TEST_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 120_000;
 
 /**
  * Registers a vitest test for each behaviour that a publisher must have. What the fixture has no means for, such as a

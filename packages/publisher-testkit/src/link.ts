@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listenOn } from './listening.js';
 
 /** The network between a publisher and its broker, as a TCP proxy. */
 export interface Link {
@@ -30,7 +31,7 @@ interface Address {
 /** Opens a link on a free port of this host to a broker. */
 export async function openLink(target: Address): Promise<Link> {
   const link = new TcpLink(target);
-  await link.listen(0);
+  await link.listen();
   return link;
 }
 
@@ -52,13 +53,11 @@ class TcpLink implements Link {
     return this.#wires.roundTrips;
   }
 
-  async listen(port: number): Promise<void> {
+  async listen(port?: number): Promise<void> {
     const options = { pauseOnConnect: true, noDelay: true };
     const server = createServer(options, (client) => this.#wires.join(client));
     this.#server = server;
-    server.listen(port, this.host);
-    await once(server, 'listening');
-    this.port = (server.address() as AddressInfo).port;
+    this.port = await listenOn(server, port);
   }
 
   async cut(): Promise<void> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import { listenOn } from '../src/listening.js';
 import type { ReceivedMessage } from '../src/publisher-harness.js';
 import type { ToyAnswer, ToyMessage, ToyRequest, ToySettings } from './toy-protocol.js';
 
@@ -13,14 +14,14 @@ export class ToyBroker {
   readonly #sockets = new Set<Socket>();
   #stored: ToyMessage[] = [];
   #server: Server | undefined;
-  #port = 0;
+  #port: number | undefined;
 
   constructor(settings: Partial<ToySettings> = {}) {
     this.settings = { isDurable: true, dedupes: false, dedupeWindowMs: 600_000, ...settings };
   }
 
   get address(): { readonly host: string; readonly port: number } {
-    return { host: '127.0.0.1', port: this.#port };
+    return { host: '127.0.0.1', port: this.#port ?? 0 };
   }
 
   get received(): ReceivedMessage[] {
@@ -37,10 +38,8 @@ export class ToyBroker {
 
   async start(): Promise<this> {
     const server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
-    server.listen(this.#port, '127.0.0.1');
-    await once(server, 'listening');
     this.#server = server;
-    this.#port = (server.address() as AddressInfo).port;
+    this.#port = await listenOn(server, this.#port);
     return this;
   }
 

@@ -2,7 +2,6 @@ import { MESSAGE_HEADERS } from '@postcommit/core/internal';
 import { expect } from 'vitest';
 import type { BehaviourGroup } from '../behaviour.js';
 import { expectAllFulfilled, expectFulfilled } from '../expectations.js';
-import { NotApplicable } from '../not-applicable.js';
 import type { ReceivedMessage } from '../publisher-harness.js';
 import { idsOf } from '../test-rows.js';
 
@@ -44,17 +43,21 @@ export const identity: BehaviourGroup = {
     },
 
     'a row that is published again has the same id, body and headers': async (scene) => {
-      if (scene.traits.dedupes) throw new NotApplicable('the broker drops the second message');
       const sender = await scene.started();
       const row = scene.row({ headers: { tenant: 'a' } });
+      // A broker that drops duplicates would not show a second message with the same id.
+      const id = scene.traits.dedupes ? scene.row().id : row.id;
       expectFulfilled(await sender.publish(row));
-      expectFulfilled(await sender.publish({ ...row, attempts: 4, lastError: 'away' }));
-      const [first, second] = await scene.arrived(row);
+      expectFulfilled(await sender.publish({ ...row, id, attempts: 4, lastError: 'away' }));
+      const [first, second] = await scene.arrived(row, { ...row, id });
       if (!first || !second) throw new Error('the second message did not arrive');
       expect(text(second)).toBe(text(first));
       expect(second.contentType).toBe(first.contentType);
-      for (const name of [...Object.values(MESSAGE_HEADERS), 'tenant'])
+      const { id: idHeader, ...others } = MESSAGE_HEADERS;
+      for (const name of [...Object.values(others), 'tenant'])
         expect(headerOf(second, name), name).toBe(headerOf(first, name));
+      const ids = [headerOf(first, idHeader), headerOf(second, idHeader)];
+      expect(new Set(ids)).toEqual(new Set([row.id, id]));
     },
 
     'a row whose answer was lost is published again under the same id': async (scene) => {

@@ -90,7 +90,7 @@ export const confirmationMutants: readonly Mutant[] = [
   ),
   mutant(
     'sends messages that a restart of the broker loses',
-    'what was confirmed is still there after the broker was killed',
+    'what was confirmed is there after the broker was killed, and the same publisher goes on',
     class extends ToyPublisher {
       protected override async messageOf(row: OutboxRow): Promise<ToyMessage> {
         return { ...(await super.messageOf(row)), isDurable: false };

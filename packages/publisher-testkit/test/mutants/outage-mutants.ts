@@ -75,7 +75,7 @@ export const outageMutants: readonly Mutant[] = [
   ),
   mutant(
     'never connects again',
-    [CUT, 'the same publisher goes on after the broker was killed'],
+    [CUT, 'what was confirmed is there after the broker was killed, and the same publisher goes on'],
     class extends ToyPublisher {
       #client: Promise<ToyClient> | undefined;
 
