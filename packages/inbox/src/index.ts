@@ -1,1 +1,35 @@
-export {};
+// Any broker
+export { messageIdOf } from './message-id-of.js';
+export type { Handling } from './handle-once.js';
+export { handleOnce } from './handle-once.js';
+export type {
+  AmqpMessage,
+  BrokerMessage,
+  HttpMessage,
+  KafkaMessage,
+  KafkaPayload,
+  MessageHeaders,
+  NatsMessage,
+  RedisStreamEntry,
+  RedisStreamTuple,
+  SqsMessage,
+  SqsRecord,
+} from './broker-message.js';
+
+// CloudEvents
+export type { CloudEvent } from './cloud-event.js';
+export { cloudEventOf } from './cloud-event.js';
+
+// Webhooks
+export type { WebhookAnswer } from './webhook-answer.js';
+export type { WebhookMessage } from './webhook-message.js';
+export type {
+  WebhookHandler,
+  WebhookReceiver,
+  WebhookReceiverOptions,
+  WebhookRequest,
+} from './webhook-receiver.js';
+export { webhookReceiver } from './webhook-receiver.js';
+export type { RawRequest, VerifyWebhookOptions } from './verify-webhook.js';
+export { verifyWebhook } from './verify-webhook.js';
+export type { WebhookSecrets } from './webhook-secrets.js';
