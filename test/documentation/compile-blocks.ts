@@ -23,6 +23,7 @@ const homes = [
   'packages/nestjs',
   'packages/publisher-nats',
   'packages/publisher-kafka',
+  'packages/inbox',
   'examples/typed-topics',
 ];
 /** Fragments run with it. */

@@ -55,6 +55,15 @@ const found: ReadonlyArray<readonly [string, BrokerMessage]> = [
   ['a record of bytes, as kafkajs has it', kafka({ 'outbox-id': bytes('m-1') })],
   ['a record of lists, as kafkajs has it', kafka({ 'outbox-id': [bytes('m-1'), bytes('other')] })],
   ['a Map of bytes, as @platformatic/kafka has it', kafka(new Map([[bytes('outbox-id'), bytes('m-1')]]))],
+  [
+    'the first of two headers with the same name',
+    kafka(
+      new Map([
+        [bytes('outbox-id'), bytes('m-1')],
+        [bytes('outbox-id'), bytes('other')],
+      ]),
+    ),
+  ],
   ['a Map of strings, as @platformatic/kafka has it', kafka(new Map([['outbox-id', 'm-1']]))],
   ['a list of records, as node-rdkafka has it', kafka([{ a: bytes('x') }, { 'outbox-id': bytes('m-1') }])],
   ['ce_id of Kafka', kafka({ ce_id: bytes('m-1') })],

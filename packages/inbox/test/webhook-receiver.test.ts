@@ -230,6 +230,7 @@ describe('what publisher-webhook sends', () => {
     server = createServer(async (request, response) => {
       const answer = await receiver(request, credit);
       statuses.push(answer.status);
+      await new Promise(setImmediate); // as if the answer was logged first
       response.writeHead(answer.status, answer.headers).end(answer.body);
     });
     server.listen(0, '127.0.0.1');
