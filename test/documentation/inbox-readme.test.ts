@@ -12,7 +12,8 @@ describe.each([
   const rows = tableUnder(README, heading);
 
   it('lists every option, and no other', () => {
-    expect(rows.flatMap(({ option }) => codeIn(option))).toEqual(types.namesOf('inbox', type, []));
+    const options = rows.flatMap(({ option }) => codeIn(option));
+    expect(options.sort()).toEqual(types.namesOf('inbox', type, []).sort());
   });
 
   it('has the defaults that the types name', () => {

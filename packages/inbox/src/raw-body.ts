@@ -31,11 +31,8 @@ function wasConsumed(request: object): boolean {
   return bodyUsed === true || readableDidRead === true;
 }
 
-/** A stream of Node must not be destroyed when reading ends early: the answer takes the same connection. */
 function chunksOf(stream: unknown): AsyncIterator<unknown> | undefined {
   if (typeof stream !== 'object' || stream === null || !(Symbol.asyncIterator in stream)) return undefined;
-  const { iterator } = stream as { iterator?: unknown };
-  if (typeof iterator === 'function') return iterator.call(stream, { destroyOnReturn: false });
   return (stream as AsyncIterable<unknown>)[Symbol.asyncIterator]();
 }
 

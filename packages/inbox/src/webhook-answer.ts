@@ -1,6 +1,6 @@
 /** What to answer to a webhook. Fits as the second argument of `new Response`. */
 export interface WebhookAnswer {
-  /** 200 and 204 confirm; senders repeat after everything else, except a 400, 413 or 422 of those who know better. */
+  /** 204 if the handler ran, 200 if the message was known. Everything else refuses it. */
   readonly status: 200 | 204 | 400 | 401 | 408 | 413 | 422 | 503;
   readonly headers: Readonly<Record<string, string>>;
   /** The reason, for people; null if there is none. */
