@@ -14,10 +14,16 @@ export function headersOf(given: unknown): Headers {
   return headers;
 }
 
-/** Names and values in turn, as Redis returns them. */
-export function headersOfFlatList(list: readonly unknown[]): Headers {
-  const pairs = list.flatMap((name, place) => (place % 2 === 0 ? [[name, list[place + 1]]] : []));
-  return headersOf(pairs);
+/** The pairs of a list with names and values in turn, as Redis returns them. */
+export function pairsOfFlatList(list: readonly unknown[]): Array<[unknown, unknown]> {
+  return list.flatMap(
+    (name, place): Array<[unknown, unknown]> => (place % 2 === 0 ? [[name, list[place + 1]]] : []),
+  );
+}
+
+/** The value of one header as it is: it may be bytes that are not text. */
+export function valueIn(given: unknown, name: string): unknown {
+  return pairsOf(given).find(([each]) => textOf(each) === name)?.[1];
 }
 
 /** The text of a string or of bytes. */

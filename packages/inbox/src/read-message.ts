@@ -1,5 +1,6 @@
 import { OutboxError } from '@postcommit/core';
-import { type Headers, headersOf, headersOfFlatList, textOf } from './headers-of.js';
+import { type Headers, headersOf, pairsOfFlatList, textOf, valueIn } from './headers-of.js';
+import { parsedObject } from './parsed-object.js';
 import { snsEnvelope, sqsAttributes } from './sqs-attributes.js';
 
 /** What all brokers' messages have in common. */
@@ -66,16 +67,21 @@ function ofSqs(attributes: unknown, body: unknown): ReadMessage {
   return { headers, contentType: headers.get('content-type'), body: envelope ? envelope.message : body };
 }
 
-function ofRedis(fields: unknown): ReadMessage {
-  const headers = Array.isArray(fields) ? headersOfFlatList(fields) : headersOf(fields);
-  const body = ['payload', 'data', 'body']
-    .map((name) => headers.get(name))
-    .find((text) => text !== undefined);
-  return { headers, contentType: headers.get('content-type'), body };
+/** Entries of Postcommit have their headers as JSON in one field. A field `id` may be that of anything. */
+function ofRedis(given: unknown): ReadMessage {
+  const fields = Array.isArray(given) ? pairsOfFlatList(given) : given;
+  const texts = headersOf(fields);
+  const headers = new Map([...headersOf(parsedObject(texts.get('headers'))), ...texts]);
+  const body = ['payload', 'data', 'body'].map((name) => valueIn(fields, name)).find(isPresent);
+  return { headers, contentType: headers.get('content-type') ?? headers.get('contenttype'), body };
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined;
 }
 
 function unknownShape(where: string): OutboxError {

@@ -102,6 +102,24 @@ describe('cloudEventOf reads what publishers send', () => {
     const { body } = await structured();
     expect(cloudEventOf({ Body: body })).toEqual(parsed);
     expect(cloudEventOf({ id: '1-0', message: { payload: body } })).toEqual(parsed);
+    const fields = [
+      'id',
+      'row-1',
+      'payload',
+      body,
+      'headers',
+      '{}',
+      'contentType',
+      'application/cloudevents+json',
+    ];
+    expect(cloudEventOf(['1-0', fields])).toEqual(parsed);
+  });
+
+  it('over Redis, with a body that is not text', () => {
+    const headers = '{"ce_specversion":"1.0","ce_id":"a","ce_source":"b","ce_type":"c"}';
+    expect(cloudEventOf({ id: '1-0', message: { payload: Buffer.from(bytes), headers } }).data).toEqual(
+      Buffer.from(bytes),
+    );
   });
 
   it('and has one shape, although JSON has numbers and booleans', () => {

@@ -103,6 +103,10 @@ const found: ReadonlyArray<readonly [string, BrokerMessage]> = [
     ),
   ],
   ['a CloudEvent of SQS, which has no content type', sqs({}, event)],
+  [
+    'the headers of an entry of a Redis stream',
+    { id: '1-0', message: { id: 'of-a-customer', payload: '{}', headers: '{"outbox-id":"m-1"}' } },
+  ],
   ['a field of a Redis stream', { id: '1-0', message: { payload: '{}', 'outbox-id': 'm-1' } }],
   ['a field of a Redis stream, as bytes', { id: '1-0', message: { 'outbox-id': bytes('m-1') } }],
   ['a field of a Redis stream, as ioredis has it', ['1-0', ['payload', '{}', 'outbox-id', 'm-1']]],
@@ -132,6 +136,11 @@ const without: ReadonlyArray<readonly [string, BrokerMessage, string]> = [
   [
     'Redis, whose own id is another one at every send',
     { id: '1-0', message: { payload: '{}' } },
+    'outbox-id',
+  ],
+  [
+    'Redis, where a field id is that of something',
+    { id: '1-0', message: { id: '7', headers: 'x' } },
     'outbox-id',
   ],
   ['a request', new Request('http://x'), 'the header webhook-id, outbox-id'],
