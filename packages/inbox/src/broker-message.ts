@@ -2,7 +2,7 @@
 export type MessageHeaders = Iterable<unknown> | { readonly [name: string]: unknown };
 
 /** What a handler of `amqplib` is called with. */
-export interface AmqpMessage {
+interface AmqpMessage {
   readonly content: Uint8Array;
   readonly properties: {
     readonly messageId?: unknown;
@@ -12,52 +12,55 @@ export interface AmqpMessage {
 }
 
 /** A message of NATS, from JetStream or not. */
-export interface NatsMessage {
+interface NatsMessage {
   readonly subject: string;
   readonly data: Uint8Array;
   readonly headers?: MessageHeaders | undefined;
 }
 
 /** A message of `@platformatic/kafka`, `kafkajs` or `node-rdkafka`. */
-export interface KafkaMessage {
+interface KafkaMessage {
   readonly value: unknown;
   readonly headers?: MessageHeaders | undefined;
 }
 
 /** What `eachMessage` of `kafkajs` is called with. */
-export interface KafkaPayload {
+interface KafkaPayload {
   readonly topic: string;
   readonly partition: number;
   readonly message: KafkaMessage;
 }
 
-/** A message of Amazon SQS, as the SDK returns it. Ask for its attributes: `MessageAttributeNames: ['All']`. */
-export interface SqsMessage {
+/** A message of Amazon SQS, as the SDK returns it. */
+interface SqsMessage {
   readonly Body?: string | undefined;
   readonly MessageAttributes?: { readonly [name: string]: object } | undefined;
 }
 
 /** A message of Amazon SQS, as AWS Lambda has it. */
-export interface SqsRecord {
+interface SqsRecord {
   readonly body: string;
   readonly messageAttributes: { readonly [name: string]: object };
 }
 
 /** An entry of a Redis stream, as `@redis/client` returns it. */
-export interface RedisStreamEntry {
+interface RedisEntry {
   readonly id: unknown;
   readonly message: { readonly [field: string]: unknown } | ReadonlyMap<unknown, unknown>;
 }
 
 /** An entry of a Redis stream, as `ioredis` returns it: its id, and its fields with their values in turn. */
-export type RedisStreamTuple = readonly [id: string | Uint8Array, fields: ReadonlyArray<string | Uint8Array>];
+type RedisTuple = readonly [id: string | Uint8Array, fields: ReadonlyArray<string | Uint8Array>];
 
-/** A request: one of fetch, one of Node, or what a webhook receiver passes to its handler. */
-export interface HttpMessage {
+/** A request, or what a webhook receiver passes to its handler. */
+interface HttpMessage {
   readonly headers: MessageHeaders;
 }
 
-/** A message as the client of your broker has it. */
+/**
+ * A message as the client of your broker has it: of `amqplib`, NATS, `@platformatic/kafka`, `kafkajs`, `node-rdkafka`, Amazon
+ * SQS (ask for `MessageAttributeNames: ['All']`), `@redis/client`, `ioredis`, or a request of fetch or Node.
+ */
 export type BrokerMessage =
   | AmqpMessage
   | NatsMessage
@@ -65,6 +68,6 @@ export type BrokerMessage =
   | KafkaPayload
   | SqsMessage
   | SqsRecord
-  | RedisStreamEntry
-  | RedisStreamTuple
+  | RedisEntry
+  | RedisTuple
   | HttpMessage;

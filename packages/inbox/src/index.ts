@@ -1,20 +1,8 @@
 // Any broker
+export type { BrokerMessage, MessageHeaders } from './broker-message.js';
 export { messageIdOf } from './message-id-of.js';
 export type { Handling } from './handle-once.js';
 export { handleOnce } from './handle-once.js';
-export type {
-  AmqpMessage,
-  BrokerMessage,
-  HttpMessage,
-  KafkaMessage,
-  KafkaPayload,
-  MessageHeaders,
-  NatsMessage,
-  RedisStreamEntry,
-  RedisStreamTuple,
-  SqsMessage,
-  SqsRecord,
-} from './broker-message.js';
 
 // CloudEvents
 export type { CloudEvent } from './cloud-event.js';
@@ -23,13 +11,7 @@ export { cloudEventOf } from './cloud-event.js';
 // Webhooks
 export type { WebhookAnswer } from './webhook-answer.js';
 export type { WebhookMessage } from './webhook-message.js';
-export type {
-  WebhookHandler,
-  WebhookReceiver,
-  WebhookReceiverOptions,
-  WebhookRequest,
-} from './webhook-receiver.js';
+export type { WebhookReceiver, WebhookReceiverOptions, WebhookRequest } from './webhook-receiver.js';
 export { webhookReceiver } from './webhook-receiver.js';
-export type { RawRequest, VerifyWebhookOptions } from './verify-webhook.js';
+export type { VerifyWebhookOptions } from './verify-webhook.js';
 export { verifyWebhook } from './verify-webhook.js';
-export type { WebhookSecrets } from './webhook-secrets.js';

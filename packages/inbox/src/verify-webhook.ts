@@ -4,32 +4,29 @@ import type { MessageHeaders } from './broker-message.js';
 import { type Headers, headersOf } from './headers-of.js';
 import { invalidMessage } from './invalid-message.js';
 import { WebhookMessage } from './webhook-message.js';
-import { keysOf, type WebhookSecrets } from './webhook-secrets.js';
+import { keysOf } from './webhook-secrets.js';
 import { DEFAULT_TOLERANCE_MS, isSigned, type SignedRequest, signedRequestIn } from './webhook-signature.js';
 
 /** How signatures are checked. */
 export interface VerifyWebhookOptions {
   /** `whsec_` and the base64 of a key. A list while secrets are rotated: each of them is good. */
-  readonly secret: WebhookSecrets;
+  readonly secret: string | readonly string[];
   /** How far the time of a request may be from now, in both directions. @default 300_000 */
   readonly toleranceMs?: number;
 }
 
 const NAMES: OptionNames<VerifyWebhookOptions> = { secret: true, toleranceMs: true };
 
-/** A request whose body was read, byte for byte. */
-export interface RawRequest {
-  readonly headers: MessageHeaders;
-  /** As it arrived: parsed and serialized again, it may have other bytes. */
-  readonly body: string | Uint8Array;
-}
-
 /**
- * Checks the signature of a request, as Standard Webhooks has it. For a whole receiver, see `webhookReceiver`.
+ * Checks the signature of a request, as Standard Webhooks has it. The body must be as it arrived: parsed and serialized again,
+ * it may have other bytes. For a whole receiver, see `webhookReceiver`.
  *
  * @throws `INVALID_MESSAGE` if it is not genuine or too old, `INVALID_CONFIG` for invalid options.
  */
-export function verifyWebhook(request: RawRequest, options: VerifyWebhookOptions): WebhookMessage {
+export function verifyWebhook(
+  request: { readonly headers: MessageHeaders; readonly body: string | Uint8Array },
+  options: VerifyWebhookOptions,
+): WebhookMessage {
   assertKnownOptions('verifyWebhook', options, NAMES);
   const verifier = new WebhookVerifier('verifyWebhook', options);
   const { headers, body }: { headers?: unknown; body?: unknown } = request ?? {};

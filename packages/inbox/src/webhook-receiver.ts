@@ -35,14 +35,16 @@ export interface WebhookRequest {
   readonly headers: MessageHeaders;
 }
 
-/**
- * Handles a webhook whose signature was checked. Resolves to whether this was its first delivery, as `handleOnce` returns it,
- * after the commit.
- */
-export type WebhookHandler = (message: WebhookMessage) => Promise<boolean>;
+type WebhookHandler = (message: WebhookMessage) => Promise<boolean>;
 
-/** Checks a request, calls the handler, and returns what to answer. */
-export type WebhookReceiver = (request: WebhookRequest, handler: WebhookHandler) => Promise<WebhookAnswer>;
+/**
+ * Checks a request, calls the handler, and returns what to answer. The handler resolves to whether this was the first delivery,
+ * as `handleOnce` returns it, after the commit.
+ */
+export type WebhookReceiver = (
+  request: WebhookRequest,
+  handler: (message: WebhookMessage) => Promise<boolean>,
+) => Promise<WebhookAnswer>;
 
 /**
  * Receives webhooks as Standard Webhooks has them, in any framework. It resolves to an answer for `new Response(answer.body,

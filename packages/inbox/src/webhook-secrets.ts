@@ -1,8 +1,5 @@
 import { OutboxError } from '@postcommit/core';
 
-/** `whsec_` and the base64 of a key; several while secrets are rotated. */
-export type WebhookSecrets = string | readonly string[];
-
 const PREFIX = 'whsec_';
 /** The bounds of Standard Webhooks. */
 const LEAST_BYTES = 24;

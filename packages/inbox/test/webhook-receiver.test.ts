@@ -13,16 +13,12 @@ import { webhookPublisher } from '@postcommit/publisher-webhook';
 import { inTransaction, pgStore } from '@postcommit/store-pg';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  cloudEventOf,
-  handleOnce,
-  type WebhookHandler,
-  type WebhookMessage,
-  webhookReceiver,
-} from '../src/index.js';
+import { cloudEventOf, handleOnce, type WebhookMessage, webhookReceiver } from '../src/index.js';
 import { NEW, OLD, OTHER, type Signing, secondsFromNow, signedHeaders } from './signed-webhooks.js';
 
 const body = '{"amount":12}';
+type WebhookHandler = Parameters<ReturnType<typeof webhookReceiver>>[1];
+
 const first: WebhookHandler = async () => true;
 const known: WebhookHandler = async () => false;
 const never: WebhookHandler = async () => {
