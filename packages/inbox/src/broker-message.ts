@@ -55,6 +55,8 @@ type RedisTuple = readonly [id: string | Uint8Array, fields: ReadonlyArray<strin
 /** A request, or what a webhook receiver passes to its handler. */
 interface HttpMessage {
   readonly headers: MessageHeaders;
+  /** For a CloudEvent, what was read: text or bytes. */
+  readonly body?: unknown;
 }
 
 /**

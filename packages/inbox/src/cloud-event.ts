@@ -1,4 +1,5 @@
-import type { BrokerMessage, MessageHeaders } from './broker-message.js';
+import { OutboxError } from '@postcommit/core';
+import type { BrokerMessage } from './broker-message.js';
 import { binaryAttributes, isStructured, mediaType, structuredDocument } from './cloud-event-mode.js';
 import { textOf } from './headers-of.js';
 import { invalidMessage } from './invalid-message.js';
@@ -34,14 +35,22 @@ const NOT_EXTENSIONS: readonly string[] = ['specversion', ...REQUIRED, ...OPTION
  * @example
  * const { type, data } = cloudEventOf(message);
  */
-export function cloudEventOf(
-  message: BrokerMessage | { readonly headers: MessageHeaders; readonly body: string | Uint8Array },
-): CloudEvent {
+export function cloudEventOf(message: BrokerMessage): CloudEvent {
   const read = readMessage('cloudEventOf', message);
+  assertBody(message, read);
   const binary = isOfStructuredType(read) ? undefined : attributesInHeaders(read);
   if (binary) return eventOf(withContentType(binary, read), () => dataIn(read.body, read.contentType));
   const document = structuredDocument(read) ?? refuse(read);
   return eventOf(document, () => dataOf(document));
+}
+
+/** @throws `INVALID_ARGUMENT` for a request whose body nobody has read. */
+function assertBody(message: BrokerMessage, { body }: ReadMessage): void {
+  const source = body ?? message;
+  const isStream = typeof source === 'object' && Symbol.asyncIterator in source;
+  if (!isStream) return;
+  const problem = 'cloudEventOf: the body is a stream: read it, and pass { headers, body }';
+  throw new OutboxError('INVALID_ARGUMENT', problem);
 }
 
 function isOfStructuredType({ contentType }: ReadMessage): boolean {

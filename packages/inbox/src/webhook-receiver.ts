@@ -33,6 +33,10 @@ const NAMES: OptionNames<WebhookReceiverOptions> = {
  */
 export interface WebhookRequest {
   readonly headers: MessageHeaders;
+  /** A stream that nobody has read, or the bytes. */
+  readonly body?: unknown;
+  /** The bytes, where a framework keeps them beside a parsed body. */
+  readonly rawBody?: unknown;
 }
 
 type WebhookHandler = (message: WebhookMessage) => Promise<boolean>;

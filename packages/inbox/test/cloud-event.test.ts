@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { OutboxRow } from '@postcommit/core';
 import { cloudEventAttributes, encodeRow, structuredCloudEvent } from '@postcommit/core/internal';
 import { describe, expect, it } from 'vitest';
@@ -115,6 +116,13 @@ describe('cloudEventOf reads what publishers send', () => {
     expect(cloudEventOf(['1-0', fields])).toEqual(parsed);
   });
 
+  it('over Kafka, with a deserializer that parses', async () => {
+    const { body, contentType } = await structured();
+    expect(cloudEventOf({ value: JSON.parse(body), headers: { 'content-type': contentType } })).toEqual(
+      parsed,
+    );
+  });
+
   it('over Redis, with a body that is not text', () => {
     const headers = '{"ce_specversion":"1.0","ce_id":"a","ce_source":"b","ce_type":"c"}';
     expect(cloudEventOf({ id: '1-0', message: { payload: Buffer.from(bytes), headers } }).data).toEqual(
@@ -205,4 +213,17 @@ describe('cloudEventOf refuses, without quoting the message,', () => {
     expect(() => cloudEventOf(message)).toThrow(isRefused);
     expect(() => cloudEventOf(message)).not.toThrow('secret');
   });
+});
+
+it('cloudEventOf refuses a request whose body nobody has read', () => {
+  const unread = expect.objectContaining({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('stream'),
+  });
+  const headers = { 'ce-specversion': '1.0', 'ce-id': 'a', 'ce-source': 'b', 'ce-type': 'c' };
+  expect(() => cloudEventOf(new Request('http://x', { method: 'POST', headers, body: '{}' }))).toThrow(
+    unread,
+  );
+  const ofNode = Object.assign(Readable.from(['{}']), { headers });
+  expect(() => cloudEventOf(ofNode)).toThrow(unread);
 });
