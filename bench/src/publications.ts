@@ -12,7 +12,6 @@ export class Publications {
   readonly add = (batches: readonly Published[], heapMiB?: number): void => {
     if (heapMiB !== undefined) this.#heap.push(heapMiB);
     for (const { at, orders } of batches) {
-      this.#firstAt ??= at;
       for (const order of orders) this.#addOne(order, at);
     }
     for (const { count, resolve } of this.#waiting) if (this.count >= count) resolve();
@@ -27,7 +26,7 @@ export class Publications {
     return this.#repeats;
   }
 
-  /** When the first message was published. */
+  /** When the first message was published, without those that are only in the way. */
   get firstAt(): number | undefined {
     return this.#firstAt;
   }
@@ -51,6 +50,7 @@ export class Publications {
 
   #addOne(order: number, at: number): void {
     if (order >= BESIDE) return;
+    this.#firstAt ??= at;
     if (this.#arrivals.has(order)) this.#repeats += 1;
     else this.#arrivals.set(order, at);
   }

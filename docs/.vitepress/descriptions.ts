@@ -41,10 +41,6 @@ export const descriptions: Readonly<Record<string, string>> = {
   '/guides/containers': 'Bind the outbox in a dependency injection container of your own.',
   '/guides/from-a-status-column':
     'Move from a table with a status column, without losing or repeating a message.',
-  '/publishers/webhook': 'Signed HTTP requests: options, retries, redirects, and what the receiver checks.',
-  '/publishers/rabbitmq':
-    'Publish with confirms to a RabbitMQ exchange: topology, routing keys, and outages.',
-  '/publishers/nats': 'Publish to a stream of NATS JetStream: options, subjects, deduplication, and outages.',
   '/operations/schema': 'The tables, their indexes and grants, and how they are created and upgraded.',
   '/operations/monitoring': 'Answers by command and by SQL: what waits, what failed, how to repair it.',
   '/operations/dead-letters': 'Why a row is dead, and how to replay or discard it.',

@@ -50,11 +50,6 @@ export function sidebar(): Item[] {
       page('In your container', '/guides/containers'),
       page('From a status column', '/guides/from-a-status-column'),
     ]),
-    group('Publishers', false, [
-      page('Webhooks', '/publishers/webhook'),
-      page('RabbitMQ', '/publishers/rabbitmq'),
-      page('NATS JetStream', '/publishers/nats'),
-    ]),
     group('Operations', false, [
       page('The table and its upgrades', '/operations/schema'),
       page('Looking and repairing', '/operations/monitoring'),

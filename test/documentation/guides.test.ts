@@ -39,6 +39,10 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/guides/testing.md': 'test/documentation/runs.test.ts',
   'docs/guides/topics.md': 'examples/typed-topics',
   'docs/operations/telemetry.md': 'examples/tracing',
+  'docs/publishers/kafka.md': 'examples/kafka',
+  'docs/publishers/nats.md': 'examples/nats',
+  'docs/publishers/rabbitmq.md': 'examples/rabbitmq',
+  'docs/publishers/webhook.md': 'test/documentation/webhook-guide.test.ts',
   'docs/reference/cli.md': 'examples/cli',
   'docs/start/next.md': 'test/documentation/start.test.ts',
 };

@@ -19,8 +19,8 @@ const TSCONFIG = {
 };
 
 const names = readPackages().map(({ folder }) => `@postcommit/${folder}`);
-/** The testkit registers tests, so it only loads inside of vitest; its types are checked like the others'. */
-const loadable = names.filter((name) => name !== '@postcommit/store-testkit');
+/** The testkits register tests, so they only load inside of vitest; their types are checked like the others'. */
+const loadable = names.filter((name) => !name.endsWith('-testkit'));
 /** npm may have to fetch everything, on a busy machine. */
 const patience = 300_000;
 

@@ -26,7 +26,11 @@ export const kafka: BenchBroker = {
     const sendAll = async (messages: readonly BenchMessage[]): Promise<void> => {
       await producer.send({
         acks: ProduceAcks.ALL,
-        messages: messages.map(({ body }) => ({ topic: destination, value: Buffer.from(body) })),
+        messages: messages.map(({ id, body }) => ({
+          topic: destination,
+          value: Buffer.from(body),
+          headers: new Map([[Buffer.from('outbox-id'), Buffer.from(id)]]),
+        })),
       });
     };
     return {

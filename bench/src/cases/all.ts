@@ -6,6 +6,7 @@ import { crowdedKeyCase } from './crowded-key.js';
 import { drainCase } from './drain.js';
 import { dueCase } from './due.js';
 import { enqueueCase } from './enqueue.js';
+import { frontCase } from './front.js';
 import { grownClaimCase } from './grown-claim.js';
 import { growthCase } from './growth.js';
 import { heldClaimCase } from './held-claim.js';
@@ -27,6 +28,7 @@ export function allCases(setting: Setting): Case[] {
     dueCase,
     keyedCase,
     crowdedKeyCase,
+    frontCase,
     heldClaimCase,
     steadyCase,
     backlogCase,

@@ -17,6 +17,7 @@ import {
   postcommitPgDefaults,
   postcommitSameProcess,
 } from './postcommit-pg.js';
+import { postcommitPgFront } from './postcommit-pg-front.js';
 import { postcommitPrisma } from './postcommit-prisma.js';
 import { postcommitTypeorm } from './postcommit-typeorm.js';
 import { rawSql, rawSqlPrepared, rawSqlTwice } from './raw-sql.js';
@@ -38,6 +39,7 @@ export const subjects: readonly Subject[] = [
   postcommitTypeorm,
   postcommitPrisma,
   postcommitPgDefaults,
+  postcommitPgFront,
   rawSql,
   rawSqlTwice,
   rawSqlPrepared,

@@ -2,6 +2,7 @@ import type { Subject } from '../subject.js';
 
 /** By the beginning of their ids. */
 const MODULES: ReadonlyArray<readonly [string, () => Promise<Record<string, unknown>>]> = [
+  ['store-pg-front', () => import('./postcommit-pg-front.js')],
   ['store-pg', () => import('./postcommit-pg.js')],
   ['store-typeorm', () => import('./postcommit-typeorm.js')],
   ['store-prisma', () => import('./postcommit-prisma.js')],

@@ -23,10 +23,9 @@ export { topicMatcher } from './message/topic-pattern.js';
 
 // Writing a store
 export type { ClaimOptions } from './store/claim-options.js';
-export { assertClaimOptions } from './store/claim-options.js';
 export type { LookAhead } from './store/look-ahead.js';
 export { OutboxDriver } from './store/outbox-driver.js';
-export { assertLimit, assertOlderThan } from './store/outbox-store.js';
+export { assertClaimOptions, assertLimit, assertOlderThan } from './store/outbox-store.js';
 export { assertFilter, assertPurgeFilter, assertRequeueOptions } from './store/row-operations.js';
 
 // Capabilities of a store

@@ -2,17 +2,25 @@ import { OutboxError } from '@postcommit/core';
 import type { KafkaProducer } from './kafka-producer.js';
 import type { ResolvedOptions } from './kafka-publisher-options.js';
 
-/** A producer that is connected, and what its package has besides. */
+/** A producer that is connected. */
 export interface KafkaClient {
   readonly producer: KafkaProducer;
-  /** Java's partitioner: murmur2 of the key, without the sign. */
-  readonly hash: (key: Buffer) => number;
   /** Closes its sockets at once. What has been written may still arrive. Does nothing to a producer that is borrowed. */
+  close(): Promise<void>;
+}
+
+interface ClosableClient {
+  readonly connections: Iterable<readonly [unknown, { readonly socket: { destroy(): void } | undefined }]>;
   close(): Promise<void>;
 }
 
 type Kafka = typeof import('@platformatic/kafka');
 
+/** How long one broker may take to accept a connection. */
+const MAX_CONNECT_MS = 5_000;
+/** With none, or with 1, an idempotent producer of this package would try forever. */
+const IDEMPOTENT_RETRIES = 2;
+const RETRY_DELAY_MS = 200;
 /** Its last version for Node 20 loses messages. */
 const LEAST_NODE = [22, 22] as const;
 
@@ -54,33 +62,23 @@ export function clientOptions(
   };
 }
 
-/** How long one broker may take to accept a connection. */
-const MAX_CONNECT_MS = 5_000;
-/** With none, or with 1, an idempotent producer of this package would try forever. */
-const IDEMPOTENT_RETRIES = 2;
-
 /** Creates a producer and connects it. Rejects with the error of the client; soon, if the signal aborts. */
 export async function openClient(
   options: ResolvedOptions,
   attempt: number,
   signal: AbortSignal,
 ): Promise<KafkaClient> {
-  const { Producer, compatibilityPartitioner } = await loadKafka();
-  const hash = (key: Buffer): number => compatibilityPartitioner({ topic: '' }, key);
-  if (options.producer) return { producer: options.producer, hash, close: async () => {} };
+  if (options.producer) return { producer: options.producer, close: async () => {} };
+  const { Producer } = await loadKafka();
   const idempotency = options.idempotent
     ? { idempotent: true, retries: IDEMPOTENT_RETRIES, retryDelay: RETRY_DELAY_MS }
     : {};
   const producer = new Producer({ ...clientOptions(options, attempt), ...idempotency });
-  const close = async (): Promise<void> => {
-    // An orderly close waits for what was written to leave this host, which a frozen network never lets happen.
-    for (const [, { socket }] of producer.connections) socket?.destroy();
-    await producer.close(true);
-  };
+  const close = (): Promise<void> => closeNow(producer);
   signal.addEventListener('abort', close);
   try {
     await producer.metadata({ topics: [], autocreateTopics: false, retries: 0 });
-    return { producer, hash, close };
+    return { producer, close };
   } catch (error) {
     await close();
     throw error;
@@ -89,4 +87,8 @@ export async function openClient(
   }
 }
 
-const RETRY_DELAY_MS = 200;
+/** An orderly close waits for what was written to leave this host, which a frozen network never lets happen. */
+export async function closeNow(client: ClosableClient): Promise<void> {
+  for (const [, { socket }] of client.connections) socket?.destroy();
+  await client.close();
+}

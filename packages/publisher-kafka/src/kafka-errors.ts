@@ -98,6 +98,14 @@ export function isRefusal(error: unknown): boolean {
   return namesIn(error).some((name) => REFUSALS.has(name));
 }
 
+/** Whether no broker has answered. */
+export function isCutOff(error: unknown): boolean {
+  const parts = partsOf(error);
+  const isAnswer = ({ response, produced }: ErrorFields): boolean =>
+    response !== undefined || (produced?.offsets ?? []).length > 0;
+  return !parts.some(isAnswer) && parts.some(({ code }) => code === 'PLT_KFK_NETWORK');
+}
+
 /** Whether every row of every topic would fail until somebody changes the login. */
 export function isRefusedLogin(error: unknown): boolean {
   return namesIn(error).some((name) => REFUSED_LOGINS.has(name));
@@ -105,7 +113,7 @@ export function isRefusedLogin(error: unknown): boolean {
 
 /** Whether a topic is missing, from the error of a metadata request that has reached the cluster. */
 export function isMissingTopic(error: unknown): boolean {
-  return namesIn(error).includes('PLT_KFK_USER');
+  return partsOf(error)[0]?.code === 'PLT_KFK_USER';
 }
 
 /** Whether the cluster does not know the request, or this client is not allowed to send it. */
@@ -121,8 +129,16 @@ export function isStale(reason: unknown): boolean {
 /** Says by codes whose fault an error is. `what` begins the message. */
 export function publishError(what: string, cause: unknown): Error {
   const names = namesIn(cause);
-  const code = names.find((name) => UNAVAILABLE.has(name)) ?? names.findLast((name) => name !== undefined);
+  const code =
+    names.findLast((name) => UNAVAILABLE.has(name)) ?? names.findLast((name) => name !== undefined);
   const message = code === undefined ? what : `${what}: ${String(code)}`;
   if (!names.some((name) => UNAVAILABLE.has(name))) return new TransientError(message, undefined, { cause });
   return new UnavailableError(message, { isCertain: names.some((name) => CERTAIN.has(name)), cause });
+}
+
+/** The error of an attempt to connect. No row is to blame for it. */
+export function connectError(cause: unknown): UnavailableError {
+  const { message } = publishError('Kafka is not available', cause);
+  const isCertain = namesIn(cause).some((name) => CERTAIN.has(name) || name === 'PLT_KFK_USER');
+  return new UnavailableError(message, { isCertain, cause });
 }

@@ -38,5 +38,4 @@ export interface KafkaProducer {
     retries: number;
   }): Promise<{ readonly topics: ReadonlyMap<string, KafkaTopicMetadata> }>;
   clearMetadata(): void;
-  isConnected(): boolean;
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import {
   OutboxError,
@@ -13,7 +14,7 @@ import {
 } from '@postcommit/core';
 import { DEFAULT_GRACE_MS, endsWithin, SharedConnection, systemClock } from '@postcommit/core/internal';
 import { type KafkaClient, openClient } from './kafka-client.js';
-import { isMissingTopic, isStale, publishError } from './kafka-errors.js';
+import { connectError, isCutOff, isMissingTopic, isStale, publishError } from './kafka-errors.js';
 import type { KafkaProducer } from './kafka-producer.js';
 import {
   type KafkaPublisherOptions,
@@ -40,7 +41,7 @@ class KafkaPublisher extends OutboxPublisher {
   readonly #partitions = new PartitionChoice();
   readonly #turns = new Turns();
   /** Aborts when the grace period of a stop is over. */
-  #running = new AbortController();
+  #running = newRun();
   #attempts = 0;
 
   constructor(options: KafkaPublisherOptions) {
@@ -60,7 +61,7 @@ class KafkaPublisher extends OutboxPublisher {
   override async stop({ graceMs = DEFAULT_GRACE_MS }: StopOptions): Promise<void> {
     await endsWithin(graceMs, this.#turns.over, systemClock);
     this.#running.abort(new UnavailableError('the publisher was stopped', { cause: new Error('stop') }));
-    this.#running = new AbortController();
+    this.#running = newRun();
     await this.#connection.close();
   }
 
@@ -86,10 +87,7 @@ class KafkaPublisher extends OutboxPublisher {
     const rounds = new SendRounds(rows, maxBatchBytes);
     try {
       await withDeadline([signal, this.#running.signal], timeoutMs, (limit) =>
-        within(
-          limit,
-          this.#turns.take(() => this.#deliver(rows, rounds, limit)),
-        ),
+        within(limit, () => this.#turns.take(() => this.#deliver(rows, rounds, limit))),
       );
     } catch (reason) {
       rounds.rejectRest(reason);
@@ -103,15 +101,15 @@ class KafkaPublisher extends OutboxPublisher {
       return await openClient(this.#options, attempt, this.#running.signal);
     } catch (error) {
       if (error instanceof OutboxError) throw error;
-      throw publishError('Kafka is not available', error);
+      throw connectError(error);
     }
   }
 
   async #deliver(rows: readonly OutboxRow[], rounds: SendRounds, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const prepared = await this.#prepare(rows, rounds);
+    const prepared = await within(signal, () => this.#prepare(rows, rounds));
     if (prepared.length === 0) return;
-    const client = await within(signal, this.#connection.get());
+    const client = await within(signal, () => this.#connection.get());
     rounds.begin(await this.#place(client, prepared, rounds, signal));
     for (let round = rounds.next(); round.length > 0; round = rounds.next())
       rounds.settle(round, await this.#send(client, round, signal));
@@ -129,17 +127,17 @@ class KafkaPublisher extends OutboxPublisher {
   }
 
   async #place(
-    { producer, hash }: KafkaClient,
+    { producer }: KafkaClient,
     prepared: readonly PreparedRow[],
     rounds: SendRounds,
     signal: AbortSignal,
   ): Promise<PlacedRow[]> {
     const topics = [...new Set(prepared.map(({ topic }) => topic))];
-    const counted = topics.map(async (topic) => [topic, await countPartitions(producer, topic)] as const);
-    const counts = new Map(await within(signal, Promise.all(counted)));
+    const count = async (topic: string) => [topic, await countPartitions(producer, topic)] as const;
+    const counts = new Map(await within(signal, () => Promise.all(topics.map(count))));
     return prepared.flatMap((row) => {
       const partitions = counts.get(row.topic);
-      if (typeof partitions === 'number') return this.#partitions.choose(row, partitions, hash);
+      if (typeof partitions === 'number') return this.#partitions.choose(row, partitions);
       rounds.reject(row.index, partitions);
       return [];
     });
@@ -164,24 +162,39 @@ class KafkaPublisher extends OutboxPublisher {
     signal: AbortSignal,
   ): Promise<Map<Place, PlaceOutcome>> {
     const { compression } = this.#options;
-    const sending = client.producer.send({
-      messages: rows.map(recordOf),
-      acks: ALL_REPLICAS,
-      autocreateTopics: false,
-      repeatOnStaleMetadata: false,
-      ...(compression && { compression }),
-    });
+    const messages = rows.map(recordOf);
+    const places = new Set(rows.map(({ place }) => place));
     try {
-      const { offsets } = await within(signal, sending);
+      const { offsets } = await within(signal, () =>
+        client.producer.send({
+          messages,
+          acks: ALL_REPLICAS,
+          autocreateTopics: false,
+          repeatOnStaleMetadata: false,
+          ...(compression && { compression }),
+        }),
+      );
       return storedPlaces(offsets);
     } catch (error) {
-      if (!signal.aborted) return outcomesOf(error, new Set(rows.map(({ place }) => place)));
       // What waits in the client must not be sent after the rows were given up.
-      await this.#connection.lost(client);
-      await client.close();
-      throw error;
+      if (signal.aborted || isCutOff(error)) await this.#drop(client);
+      signal.throwIfAborted();
+      return outcomesOf(error, places);
     }
   }
+
+  /** The next request connects again, to another broker first. */
+  async #drop(client: KafkaClient): Promise<void> {
+    await this.#connection.lost(client);
+    await client.close();
+  }
+}
+
+/** Every publish listens to its signal. */
+function newRun(): AbortController {
+  const run = new AbortController();
+  setMaxListeners(0, run.signal);
+  return run;
 }
 
 function hasMoved(outcome: PlaceOutcome | undefined): boolean {

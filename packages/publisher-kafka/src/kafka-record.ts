@@ -26,7 +26,7 @@ const HEADER_OVERHEAD_BYTES = 10;
 
 /** @throws PermanentError for a row that Kafka can't take or that can't be encoded. */
 export async function prepareRow(row: OutboxRow, index: number, format: RecordFormat): Promise<PreparedRow> {
-  const topic = format.topic(row);
+  const topic = topicOf(row, format);
   if (!isTopicName(topic))
     throw new PermanentError(
       `row ${row.id}: ${JSON.stringify(topic)} can't be a Kafka topic: use 1 to 249 of A-Z a-z 0-9 . _ -`,
@@ -42,6 +42,14 @@ export async function prepareRow(row: OutboxRow, index: number, format: RecordFo
     headers: new Map(Object.entries(all).map(([name, value]) => [Buffer.from(name), Buffer.from(value)])),
   };
   return { ...prepared, bytes: bytesOf(prepared) };
+}
+
+function topicOf(row: OutboxRow, format: RecordFormat): string {
+  try {
+    return format.topic(row);
+  } catch (error) {
+    throw new PermanentError(`row ${row.id}: the option topic has thrown`, { cause: error });
+  }
 }
 
 /** The binary mode of the Kafka binding: attributes are headers, the body stays as it is. */

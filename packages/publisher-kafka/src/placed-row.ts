@@ -1,5 +1,6 @@
 import type { KafkaRecord } from './kafka-producer.js';
 import type { PreparedRow } from './kafka-record.js';
+import { murmur2 } from './murmur2.js';
 
 /** A partition of a topic, as text: `orders:3`. Topics have no colon. */
 export type Place = `${string}:${number}`;
@@ -19,9 +20,9 @@ export class PartitionChoice {
   /** How many rows without a key each topic has had. */
   readonly #turns = new Map<string, number>();
 
-  choose(prepared: PreparedRow, partitions: number, hash: (key: Buffer) => number): PlacedRow {
+  choose(prepared: PreparedRow, partitions: number): PlacedRow {
     const { topic, key } = prepared;
-    const partition = (key ? hash(key) : this.#nextTurn(topic)) % partitions;
+    const partition = (key ? murmur2(key) : this.#nextTurn(topic)) % partitions;
     return { ...prepared, partition, place: placeOf({ topic, partition }) };
   }
 

@@ -90,7 +90,11 @@ export class SendRounds {
   /** Says what became of the last round. A partition without an outcome has failed. */
   settle(round: readonly PlacedRow[], outcomes: Outcomes): void {
     const batches = new Map<Place, PlacedRow[]>();
-    for (const row of round) batches.set(row.place, [...(batches.get(row.place) ?? []), row]);
+    for (const row of round) {
+      const batch = batches.get(row.place);
+      if (batch) batch.push(row);
+      else batches.set(row.place, [row]);
+    }
     for (const [place, batch] of batches) this.#settleBatch(place, batch, outcomes.get(place) ?? UNANSWERED);
     this.#dropFailed();
   }

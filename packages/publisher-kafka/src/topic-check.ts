@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { OutboxError, type PublisherProblem } from '@postcommit/core';
-import { clientOptions, loadKafka } from './kafka-client.js';
+import { clientOptions, closeNow, loadKafka } from './kafka-client.js';
 import { isMissingTopic, isNotForUs, isStale, namesIn, publishError } from './kafka-errors.js';
 import type { KafkaProducer } from './kafka-producer.js';
 import type { ResolvedOptions } from './kafka-publisher-options.js';
@@ -171,6 +171,6 @@ async function withAdmin<T>(options: ResolvedOptions, use: (admin: Admin) => Pro
   try {
     return await use(admin);
   } finally {
-    await admin.close();
+    await closeNow(admin);
   }
 }

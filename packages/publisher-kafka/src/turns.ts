@@ -16,8 +16,11 @@ export class Turns {
   }
 }
 
-/** Resolves as `work` does; rejects as soon as the signal aborts. The work itself can't be cancelled. */
-export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/**
+ * Resolves as `work` does; rejects as soon as the signal aborts. Work that has begun can't be cancelled; under a signal
+ * that has aborted, it does not begin.
+ */
+export async function within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let giveUp = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -25,7 +28,7 @@ export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<
     signal.addEventListener('abort', giveUp);
   });
   try {
-    return await Promise.race([work, aborted]);
+    return await Promise.race([work(), aborted]);
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
@@ -37,12 +40,17 @@ export async function withDeadline<T>(
   limitMs: number,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(noAnswer(limitMs)), limitMs);
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(noAnswer(limitMs)), limitMs);
+  // Not AbortSignal.any: one of these may live as long as the process, and would remember every call.
+  const follow = (): void => limit.abort(signals.find(({ aborted }) => aborted)?.reason);
+  for (const signal of signals) signal.addEventListener('abort', follow);
+  if (signals.some(({ aborted }) => aborted)) follow();
   try {
-    return await work(AbortSignal.any([...signals, deadline.signal]));
+    return await work(limit.signal);
   } finally {
     clearTimeout(timer);
+    for (const signal of signals) signal.removeEventListener('abort', follow);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { OutboxPublisher } from '@postcommit/core';
+import type { EncodedMessage, OutboxPublisher, OutboxRow } from '@postcommit/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { type KafkaPublisherOptions, kafkaPublisher } from '../src/index.js';
 import { KafkaGate } from './kafka-gate.js';
@@ -50,6 +50,26 @@ describeOnMock('connections to the mock cluster', 3, (cluster) => {
     await expect(publisher.start?.()).rejects.toMatchObject({ unavailable: true, isCertain: true });
     for (const broker of [1, 2, 3]) cluster.bringUp(broker);
     await publishAll(publisher, [rowOf('later')]);
+    expect(publisher.health?.()).toEqual({ isConnected: true });
+  });
+
+  it('an encoder that never ends does not hold the batches behind it', async () => {
+    const encode = ({ headers }: OutboxRow): Promise<EncodedMessage> | EncodedMessage =>
+      headers.hangs ? new Promise(() => {}) : { body: '{}', contentType: 'application/json' };
+    const publisher = publisherOf({ brokers, encode, timeoutMs: 300 });
+    const [result] = await publish(publisher, [rowOf('encoded', { headers: { hangs: 'yes' } })]);
+    expect(reasonOf(result)).toMatchObject({ unavailable: true });
+    await publishAll(publisher, [rowOf('encoded')]);
+  });
+
+  it('knows when it is not connected any more', async () => {
+    const publisher = publisherOf({ brokers });
+    await publishAll(publisher, [rowOf('health')]);
+    for (const broker of [1, 2, 3]) cluster.takeDown(broker);
+    await publish(publisher, [rowOf('health')]);
+    expect(publisher.health?.()).toEqual({ isConnected: false });
+    for (const broker of [1, 2, 3]) cluster.bringUp(broker);
+    await publishAll(publisher, [rowOf('health')]);
     expect(publisher.health?.()).toEqual({ isConnected: true });
   });
 

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { javaPartition, KafkaLog, type LoggedRecord } from '@internal/test-brokers/kafka';
 import { compatibilityPartitioner } from '@platformatic/kafka';
 import { expect, it, onTestFinished } from 'vitest';
 import { type KafkaPublisherOptions, kafkaPublisher } from '../src/index.js';
+import { murmur2 } from '../src/murmur2.js';
 import { acksOf, PRODUCE } from './kafka-frames.js';
 import { KafkaGate } from './kafka-gate.js';
 import { describeOnMock } from './mock-cluster.js';
@@ -75,10 +77,12 @@ describeOnMock('delivery on the mock cluster', 1, (cluster) => {
       abc: 479470107,
     };
     for (const [key, hash] of Object.entries(vectors))
-      expect(compatibilityPartitioner({ topic: '' }, Buffer.from(key)), key).toBe(hash & 0x7fffffff);
-    for (let index = 0; index < 300; index++) {
-      const key = String(Math.random()).slice(0, index % 19);
-      expect(compatibilityPartitioner({ topic: '' }, Buffer.from(key)) % 11).toBe(javaPartition(key, 11));
+      expect(murmur2(Buffer.from(key)), key).toBe(hash & 0x7fffffff);
+    for (let length = 0; length < 300; length++) {
+      const key = randomBytes(length).toString('base64');
+      expect(murmur2(Buffer.from(key)) % 11, 'as librdkafka').toBe(javaPartition(key, 11));
+      const byClient = compatibilityPartitioner({ topic: '' }, Buffer.from(key));
+      expect(murmur2(Buffer.from(key)), 'as the client').toBe(byClient);
     }
   });
 

@@ -26,7 +26,9 @@ function answered(first: number, second: number): Error {
     ],
   };
   const errors = [first, second].flatMap((code, index) =>
-    code === 0 ? [] : [[`/responses/0/partition_responses/${index}`, [code, null] as [number, null]] as const],
+    code === 0
+      ? []
+      : [[`/responses/0/partition_responses/${index}`, [code, null] as [number, null]] as const],
   );
   return sending(new ResponseError(0, 7, Object.fromEntries(errors), response));
 }

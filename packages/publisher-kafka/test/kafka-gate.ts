@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import type { Certificate } from './certificate.js';
 import { type KafkaRequestFrame, readRequest, splitFrames } from './kafka-frames.js';
 
 const HOST = '127.0.0.1';
@@ -24,14 +26,15 @@ export class KafkaGate {
   readonly #sockets = new Set<Socket>();
   readonly #requests: KafkaRequestFrame[] = [];
 
-  private constructor(brokerPort: number, guard: RequestGuard | undefined) {
+  private constructor(brokerPort: number, guard: RequestGuard | undefined, tls: Certificate | undefined) {
+    const join = (client: Socket): void => this.#join(client, connect(brokerPort, HOST));
     this.#brokerPort = brokerPort;
     this.#guard = guard;
-    this.#server = createServer((client) => this.#join(client, connect(brokerPort, HOST)));
+    this.#server = tls ? createTlsServer(tls, join) : createServer(join);
   }
 
-  static async open(broker: string | undefined, guard?: RequestGuard): Promise<KafkaGate> {
-    const gate = new KafkaGate(Number(broker?.split(':')[1]), guard);
+  static async open(broker: string | undefined, guard?: RequestGuard, tls?: Certificate): Promise<KafkaGate> {
+    const gate = new KafkaGate(Number(broker?.split(':')[1]), guard, tls);
     gate.#server.listen(0, HOST);
     await once(gate.#server, 'listening');
     gate.linkPort = gate.address.port;

@@ -5,7 +5,7 @@ import { type KafkaPublisherOptions, kafkaPublisher, OutboxKafkaModule } from '.
 import { rowOf } from './rows.js';
 
 const brokers = ['localhost:9092'];
-const producer = { send() {}, metadata() {}, clearMetadata() {}, isConnected() {} };
+const producer = { send() {}, metadata() {}, clearMetadata() {} };
 
 /** Options that JavaScript lets through. */
 const INVALID: Readonly<Record<string, [unknown, RegExp]>> = {
@@ -65,6 +65,18 @@ describe('kafkaPublisher', () => {
       const publishing = publisher.publish(rowOf(topic), { signal, attempt: 1 });
       await expect(publishing, topic).rejects.toMatchObject({ permanent: true });
     }
+  });
+});
+
+describe('the option topic', () => {
+  it('fails only the row that it throws for, for good', async () => {
+    const topic = () => {
+      throw new RangeError('no such tenant');
+    };
+    const publisher = kafkaPublisher({ brokers: ['192.0.2.1:9092'], topic });
+    const { signal } = new AbortController();
+    const publishing = publisher.publish(rowOf('orders'), { signal, attempt: 1 });
+    await expect(publishing).rejects.toMatchObject({ permanent: true, cause: expect.any(RangeError) });
   });
 });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { KafkaLog } from '@internal/test-brokers/kafka';
 import { Admin } from '@platformatic/kafka';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type KafkaPublisherOptions, kafkaPublisher } from '../src/index.js';
 import { idsOf, publish, publishAll, rowsOf, statusesOf } from './rows.js';
 
@@ -9,7 +9,9 @@ import { idsOf, publish, publishAll, rowsOf, statusesOf } from './rows.js';
 const { KAFKA_BROKERS = '' } = process.env;
 const brokers = KAFKA_BROKERS.split(',').filter(Boolean);
 
-describe.skipIf(brokers.length === 0)('a real cluster (KAFKA_BROKERS)', () => {
+describe('a real cluster (KAFKA_BROKERS)', () => {
+  beforeEach(({ skip }) => skip(brokers.length === 0, 'KAFKA_BROKERS is not set'));
+
   async function setUp(configs: Record<string, string>, options: Partial<KafkaPublisherOptions> = {}) {
     const topic = `postcommit-${randomUUID()}`;
     const declare = { partitions: 3, configs };

@@ -2,7 +2,6 @@ export type { NatsConnectionLike } from './nats-connection-like.js';
 export type {
   Credential,
   NatsPublisherOptions,
-  NatsServerOptions,
   StreamSettings,
 } from './nats-options.js';
 export { natsPublisher } from './nats-publisher.js';

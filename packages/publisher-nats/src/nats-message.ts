@@ -20,7 +20,7 @@ export interface NatsMessage {
 /** How rows become messages. */
 export interface NatsFormat extends MessageFormat {
   readonly stream?: string | undefined;
-  readonly subject?: (row: OutboxRow) => string;
+  readonly subject?: ((row: OutboxRow) => string) | undefined;
 }
 
 /** @throws PermanentError if NATS can't take the row. */

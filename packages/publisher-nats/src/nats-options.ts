@@ -11,65 +11,65 @@ import type { NatsConnectionLike } from './nats-connection-like.js';
 /** A value, or a function that returns it. Functions are called for each connection, so that credentials can rotate. */
 export type Credential<T> = T | (() => T | Promise<T>);
 
-/** How to connect. Use this or `connection`. */
-export interface NatsServerOptions {
-  /** Such as `nats://nats-1:4222`, without credentials. */
-  readonly servers: string | readonly string[];
-  readonly user?: Credential<string>;
-  readonly pass?: Credential<string>;
-  readonly token?: Credential<string>;
-  /** The content of a `.creds` file: a JWT and a seed. */
-  readonly creds?: Credential<string | Uint8Array>;
-  /** An authenticator of `@nats-io/transport-node`, such as `nkeyAuthenticator(seed)`. */
-  readonly authenticator?: unknown;
-  /** As in `connect` of `@nats-io/transport-node`. */
-  readonly tls?: Readonly<Record<string, unknown>>;
-  /** The name of the connection in the server's monitoring. @default 'postcommit' */
-  readonly name?: string;
-  /** For users who may not subscribe to `_INBOX.>`. */
-  readonly inboxPrefix?: string;
-  /** How long one attempt to connect may take. @default 5_000 */
-  readonly connectTimeoutMs?: number;
-}
-
 /** How `declare` creates the stream. */
 export interface StreamSettings {
   /** @default 3 in a cluster, otherwise 1 */
-  readonly replicas?: number;
+  readonly replicas?: number | undefined;
   /** How long the server remembers the ids of messages. @default 600_000 */
-  readonly duplicateWindowMs?: number;
+  readonly duplicateWindowMs?: number | undefined;
 }
 
-interface NatsSendOptions extends MessageFormat {
+/** The options of `natsPublisher`. Either `servers` or `connection` is required. */
+export interface NatsPublisherOptions extends MessageFormat {
+  /** Such as `nats://nats-1:4222`, without credentials. */
+  readonly servers?: string | readonly string[] | undefined;
+  /** A connection of the application, instead of `servers`. It is never closed. */
+  readonly connection?: NatsConnectionLike | undefined;
   /** The stream that takes the messages. A subject that belongs to another stream is refused. */
-  readonly stream?: string;
+  readonly stream?: string | undefined;
   /** The subject of a row. @default its topic */
-  readonly subject?: (row: OutboxRow) => string;
+  readonly subject?: ((row: OutboxRow) => string) | undefined;
   /** The subjects of all rows, also as patterns, such as `orders.>`: checked at the start, and used by `declare`. */
-  readonly subjects?: readonly string[];
+  readonly subjects?: readonly string[] | undefined;
   /** Creates `stream` for `subjects` if it does not exist: in files, and refusing messages when it is full. @default false */
-  readonly declare?: boolean | StreamSettings;
+  readonly declare?: boolean | StreamSettings | undefined;
   /** The JetStream domain, for streams behind a leaf node. */
-  readonly domain?: string;
+  readonly domain?: string | undefined;
   /** How long the server may take to confirm a message. @default 5_000 */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
+  readonly user?: Credential<string> | undefined;
+  readonly pass?: Credential<string> | undefined;
+  readonly token?: Credential<string> | undefined;
+  /** The content of a `.creds` file: a JWT and a seed. */
+  readonly creds?: Credential<string | Uint8Array> | undefined;
+  /** An authenticator of `@nats-io/transport-node`, such as `nkeyAuthenticator(seed)`. */
+  readonly authenticator?: unknown;
+  /** As in `connect` of `@nats-io/transport-node`. */
+  readonly tls?: Readonly<Record<string, unknown>> | undefined;
+  /** The name of the connection in the server's monitoring. @default 'postcommit' */
+  readonly name?: string | undefined;
+  /** For users who may not subscribe to `_INBOX.>`. */
+  readonly inboxPrefix?: string | undefined;
+  /** How long one attempt to connect may take. @default 5_000 */
+  readonly connectTimeoutMs?: number | undefined;
 }
 
-/** The options of `natsPublisher`. */
-export type NatsPublisherOptions = NatsSendOptions &
-  (
-    | (NatsServerOptions & { readonly connection?: never })
-    | {
-        /** A connection of the application. It is never closed. */
-        readonly connection: NatsConnectionLike;
-      }
-  );
+/** What only a connection of the publisher's own has. */
+type ConnectOptions = Pick<
+  NatsPublisherOptions,
+  | 'servers'
+  | 'user'
+  | 'pass'
+  | 'token'
+  | 'creds'
+  | 'authenticator'
+  | 'tls'
+  | 'name'
+  | 'inboxPrefix'
+  | 'connectTimeoutMs'
+>;
 
-/** All options, of both kinds. */
-export type AnyNatsOptions = NatsSendOptions &
-  Partial<NatsServerOptions> & { readonly connection?: NatsConnectionLike };
-
-const SERVER_NAMES: OptionNames<NatsServerOptions> = {
+const SERVER_NAMES: OptionNames<ConnectOptions> = {
   servers: true,
   user: true,
   pass: true,
@@ -81,7 +81,7 @@ const SERVER_NAMES: OptionNames<NatsServerOptions> = {
   inboxPrefix: true,
   connectTimeoutMs: true,
 };
-const NAMES: OptionNames<AnyNatsOptions> = {
+const NAMES: OptionNames<NatsPublisherOptions> = {
   ...SERVER_NAMES,
   connection: true,
   stream: true,
@@ -97,7 +97,7 @@ const STREAM_NAMES: OptionNames<StreamSettings> = { replicas: true, duplicateWin
 const WHERE = 'natsPublisher';
 
 /** @throws `INVALID_CONFIG` */
-export function assertNatsOptions(options: AnyNatsOptions): void {
+export function assertNatsOptions(options: NatsPublisherOptions): void {
   if (typeof options !== 'object' || options === null) throw invalid('options must be an object');
   assertKnownOptions(WHERE, options, NAMES);
   assertMessageFormat(WHERE, options);
@@ -109,12 +109,12 @@ export function assertNatsOptions(options: AnyNatsOptions): void {
   if (subject !== undefined && typeof subject !== 'function') throw invalid('subject must be a function');
 }
 
-function assertConnection(options: AnyNatsOptions): void {
+function assertConnection(options: NatsPublisherOptions): void {
   const { servers, connection } = options;
   if ((servers === undefined) === (connection === undefined))
     throw invalid('pass either servers or connection');
   if (connection !== undefined) {
-    const other = Object.keys(SERVER_NAMES).find((name) => name in options);
+    const other = Object.keys(SERVER_NAMES).find((name) => Reflect.get(options, name) !== undefined);
     if (other) throw invalid(`${other} has no effect on a connection that is handed in`);
     if (typeof connection?.request !== 'function')
       throw invalid('connection must be a NatsConnection, as connect() returns it');
@@ -136,9 +136,10 @@ function assertServer(server: unknown): void {
     throw invalid('servers must not hold credentials, which NATS would ignore: pass user and pass, or token');
 }
 
-function assertStream({ stream, subjects, declare = false }: AnyNatsOptions): void {
-  if (stream !== undefined && (stream === '' || /[\s.*>/\\]/.test(stream)))
+function assertStream({ stream, domain, subjects, declare = false }: NatsPublisherOptions): void {
+  if (stream !== undefined && !isName(stream))
     throw invalid('stream must be the name of a stream, without spaces, dots, slashes, * and >');
+  if (domain !== undefined && !isName(domain)) throw invalid('domain must be the name of a JetStream domain');
   if (
     subjects !== undefined &&
     (!Array.isArray(subjects) || subjects.length === 0 || !subjects.every(isPattern))
@@ -148,11 +149,16 @@ function assertStream({ stream, subjects, declare = false }: AnyNatsOptions): vo
   if (stream === undefined || subjects === undefined)
     throw invalid('declare needs stream and subjects: what to create, and for which messages');
   if (declare === true) return;
+  if (typeof declare !== 'object' || declare === null) throw invalid('declare must be true or settings');
   assertKnownOptions(`${WHERE}: declare`, declare, STREAM_NAMES);
   const { replicas, duplicateWindowMs } = declare;
   if (replicas !== undefined) assertWholeNumber(`${WHERE}: declare.replicas`, replicas, { most: 5 });
   if (duplicateWindowMs !== undefined)
     assertTimerDelay(`${WHERE}: declare.duplicateWindowMs`, duplicateWindowMs);
+}
+
+function isName(name: unknown): boolean {
+  return typeof name === 'string' && name !== '' && !/[\s.*>/\\]/.test(name);
 }
 
 function isPattern(subject: unknown): boolean {

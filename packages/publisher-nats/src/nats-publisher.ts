@@ -1,4 +1,5 @@
 import {
+  isOutboxError,
   OutboxPublisher,
   type OutboxRow,
   type PublishBatchContext,
@@ -14,12 +15,7 @@ import {
 import { DEFAULT_GRACE_MS, endsWithin, systemClock } from '@postcommit/core/internal';
 import { GiveUp } from './give-up.js';
 import { assertFits, type NatsMessage, toMessage } from './nats-message.js';
-import {
-  type AnyNatsOptions,
-  assertNatsOptions,
-  type NatsPublisherOptions,
-  type NatsServerOptions,
-} from './nats-options.js';
+import { assertNatsOptions, type NatsPublisherOptions } from './nats-options.js';
 import { isTimeout, publishError } from './publish-errors.js';
 import { BorrowedSessions, OwnSessions, type Session, type Sessions } from './sessions.js';
 import { StreamTopology } from './stream-topology.js';
@@ -41,22 +37,20 @@ export function natsPublisher(options: NatsPublisherOptions): OutboxPublisher {
 
 class NatsPublisher extends OutboxPublisher {
   override readonly name = 'nats';
-  readonly #options: AnyNatsOptions;
+  readonly #options: NatsPublisherOptions;
   readonly #timeoutMs: number;
   readonly #sessions: Sessions;
   readonly #topology: StreamTopology;
   readonly #inFlight = new Set<Promise<unknown>>();
   #stopped = new AbortController();
 
-  constructor(options: AnyNatsOptions) {
+  constructor(options: NatsPublisherOptions) {
     super();
     const { connection, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     this.#options = options;
     this.#timeoutMs = timeoutMs;
     this.#topology = new StreamTopology(options, timeoutMs);
-    this.#sessions = connection
-      ? new BorrowedSessions(connection, options)
-      : new OwnSessions(options as AnyNatsOptions & NatsServerOptions);
+    this.#sessions = connection ? new BorrowedSessions(connection, options) : new OwnSessions(options);
   }
 
   override async start(): Promise<void> {
@@ -98,7 +92,7 @@ class NatsPublisher extends OutboxPublisher {
 
   async #send(row: OutboxRow, giveUp: GiveUp): Promise<void> {
     const message = await toMessage(row, this.#options);
-    const session = await giveUp.orResult(() => this.#session());
+    const session = await giveUp.orResult(() => this.#sessionForRow());
     const maxBytes = session.connection.info?.max_payload;
     if (maxBytes !== undefined) assertFits(row, message, maxBytes);
     try {
@@ -116,6 +110,16 @@ class NatsPublisher extends OutboxPublisher {
     // Whoever subscribes to the subject may answer too, and the first answer counts.
     if (isAck(ack, this.#options.stream)) return;
     throw new UnavailableError(`${subject} was answered, but not by the stream`);
+  }
+
+  /** What would have failed the start is not the row's fault. */
+  async #sessionForRow(): Promise<Session> {
+    try {
+      return await this.#session();
+    } catch (error) {
+      if (!isOutboxError(error)) throw error;
+      throw new UnavailableError(error.message, { isCertain: true, cause: error });
+    }
   }
 
   async #session(): Promise<Session> {

@@ -1,4 +1,10 @@
-import { isOutboxError, PermanentError, TransientError, UnavailableError } from '@postcommit/core';
+import {
+  isOutboxError,
+  OutboxError,
+  PermanentError,
+  TransientError,
+  UnavailableError,
+} from '@postcommit/core';
 
 /** Codes of the JetStream API: `err_code`. */
 const TOO_LARGE_FOR_STREAM = 10_054;
@@ -34,7 +40,7 @@ export function publishError(error: unknown, { id, subject, stream }: Publishing
     const problem = `no stream takes messages for ${subject}, or JetStream is not available`;
     return new UnavailableError(problem, { isCertain: true, cause: error });
   }
-  if (is(REFUSED)) {
+  if (isForbidden(error)) {
     const problem = `NATS refuses to let this user publish to ${subject}`;
     return new UnavailableError(problem, { isCertain: true, cause: error });
   }
@@ -44,9 +50,17 @@ export function publishError(error: unknown, { id, subject, stream }: Publishing
 /** The error of an attempt to connect. Every row would fail like this. */
 export function connectError(error: unknown): unknown {
   if (hasKind(error)) return error;
-  const isRefused = chainOf(error).some(({ name }) => REFUSED.has(String(name)));
-  const problem = isRefused ? 'NATS refuses the credentials' : 'NATS is not reachable';
+  if (chainOf(error).some(({ name }) => PERMANENT.has(String(name)))) {
+    const problem = 'natsPublisher: the client refuses an option of the connection';
+    return new OutboxError('INVALID_CONFIG', problem, { cause: error });
+  }
+  const problem = isForbidden(error) ? 'NATS refuses the credentials' : 'NATS is not reachable';
   return new UnavailableError(problem, { isCertain: true, cause: error });
+}
+
+/** Whether the server does not allow it, to this user. */
+export function isForbidden(error: unknown): boolean {
+  return chainOf(error).some(({ name }) => REFUSED.has(String(name)));
 }
 
 /** Whether nothing was heard from the server. */

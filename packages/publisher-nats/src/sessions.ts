@@ -8,7 +8,7 @@ import {
 import { UnavailableError } from '@postcommit/core';
 import { backgroundClock, endsWithin, SharedConnection } from '@postcommit/core/internal';
 import type { NatsConnectionLike } from './nats-connection-like.js';
-import type { AnyNatsOptions, Credential, NatsServerOptions } from './nats-options.js';
+import type { Credential, NatsPublisherOptions } from './nats-options.js';
 import { connectError } from './publish-errors.js';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
@@ -35,11 +35,11 @@ export interface Sessions {
 
 /** A connection of its own. The client's reconnects are off: they would send what was given up meanwhile. */
 export class OwnSessions implements Sessions {
-  readonly #options: AnyNatsOptions & NatsServerOptions;
+  readonly #options: NatsPublisherOptions;
   readonly #shared: SharedConnection<Session>;
   #suspected: Session | undefined;
 
-  constructor(options: AnyNatsOptions & NatsServerOptions) {
+  constructor(options: NatsPublisherOptions) {
     this.#options = options;
     this.#shared = new SharedConnection({ open: () => this.#open(), close: closeSession });
   }
@@ -88,7 +88,7 @@ export class OwnSessions implements Sessions {
   }
 
   async #connectOptions(): Promise<Parameters<typeof connect>[0]> {
-    const { servers, tls, name = 'postcommit', inboxPrefix } = this.#options;
+    const { servers = [], tls, name = 'postcommit', inboxPrefix } = this.#options;
     const { connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS } = this.#options;
     return {
       servers: typeof servers === 'string' ? servers : [...servers],
@@ -113,7 +113,7 @@ export class BorrowedSessions implements Sessions {
   #isUp = true;
   #stopWatching: (() => void) | undefined;
 
-  constructor(connection: NatsConnectionLike, options: AnyNatsOptions) {
+  constructor(connection: NatsConnectionLike, options: NatsPublisherOptions) {
     this.#session = sessionOn(connection as unknown as NatsConnection, options);
   }
 
@@ -156,7 +156,7 @@ export class BorrowedSessions implements Sessions {
   }
 }
 
-function sessionOn(connection: NatsConnection, { domain }: AnyNatsOptions): Session {
+function sessionOn(connection: NatsConnection, { domain }: NatsPublisherOptions): Session {
   return { connection, js: jetstream(connection, domain === undefined ? {} : { domain }) };
 }
 
@@ -166,7 +166,7 @@ async function closeSession({ connection }: Session): Promise<void> {
   await endsWithin(CLOSE_LIMIT_MS, closed, backgroundClock);
 }
 
-async function credentialsOf(options: NatsServerOptions): Promise<Parameters<typeof connect>[0]> {
+async function credentialsOf(options: NatsPublisherOptions): Promise<Parameters<typeof connect>[0]> {
   const [user, pass, token, creds] = await Promise.all([
     currentValue(options.user),
     currentValue(options.pass),

@@ -1,17 +1,17 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { OutboxError, type PublisherCheckContext, type PublisherProblem } from '@postcommit/core';
-import type { AnyNatsOptions } from './nats-options.js';
-import { apiCodeOf, publishError } from './publish-errors.js';
+import type { NatsPublisherOptions } from './nats-options.js';
+import { apiCodeOf, isForbidden, publishError } from './publish-errors.js';
 import type { Session } from './sessions.js';
 import { declareStream, findStream, settingProblems } from './stream-settings.js';
 
 /** The stream of a publisher: declared before the first message, and checked. */
 export class StreamTopology {
-  readonly #options: AnyNatsOptions;
+  readonly #options: NatsPublisherOptions;
   readonly #timeoutMs: number;
   #declared: Promise<void> | undefined;
 
-  constructor(options: AnyNatsOptions, timeoutMs: number) {
+  constructor(options: NatsPublisherOptions, timeoutMs: number) {
     this.#options = options;
     this.#timeoutMs = timeoutMs;
   }
@@ -49,6 +49,7 @@ export class StreamTopology {
         isCluster: isClustered(session),
       });
     } catch (error) {
+      if (isForbidden(error)) return [unreadable(name)];
       throw this.#apiError(error);
     }
   }
@@ -86,6 +87,14 @@ const UNKNOWN_STREAM: PublisherProblem = {
   problem: 'the settings of the stream are not checked: its name is not known',
   fix: 'pass stream',
 };
+
+function unreadable(name: string): PublisherProblem {
+  return {
+    level: 'warning',
+    problem: `the settings of stream ${name} are not checked: the user may not read them`,
+    fix: `allow the user to publish to $JS.API.STREAM.INFO.${name}`,
+  };
+}
 
 function missing(name: string): PublisherProblem {
   return {

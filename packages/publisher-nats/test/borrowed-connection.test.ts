@@ -19,7 +19,7 @@ async function borrowed(
     maxReconnectAttempts: -1,
   });
   onTestFinished(() => connection.close());
-  return { connection, publisher: scene.publisher({ connection } as never) };
+  return { connection, publisher: scene.publisher({ connection }) };
 }
 
 const away = { name: 'UnavailableError', isCertain: true };

@@ -105,7 +105,7 @@ describeOnNats('an error of a publish', () => {
 
   test('refused credentials: away, and certain, without the password', async () => {
     const { publisher } = await openNatsScene();
-    const wrong = publisher({ pass: 'wrong-pass-815' } as never);
+    const wrong = publisher({ pass: 'wrong-pass-815' });
     const error = await failureOf(wrong, rowOf('orders'));
     expect(error).toMatchObject({ ...certain, message: 'NATS refuses the credentials' });
     expect(errorText(error)).not.toContain('815');
@@ -194,7 +194,7 @@ describeOnNats('the connection', () => {
     const passwords = ['expired', PASS, PASS];
     const user = vi.fn(() => USER);
     const pass = vi.fn(async () => passwords.shift() ?? '');
-    const publisher = scene.publisher({ user, pass } as never);
+    const publisher = scene.publisher({ user, pass });
     expect(await failureOf(publisher, rowOf(subject))).toMatchObject(certain);
     expect(await failureOf(publisher, rowOf(subject))).toBeUndefined();
     expect(await failureOf(publisher, rowOf(subject))).toBeUndefined();
@@ -208,7 +208,7 @@ describeOnNats('the connection', () => {
 
   test('a function that fails is an outage', async () => {
     const { publisher } = await openNatsScene();
-    const failing = publisher({ pass: () => Promise.reject(new Error('the vault is sealed')) } as never);
+    const failing = publisher({ pass: () => Promise.reject(new Error('the vault is sealed')) });
     const error = await failureOf(failing, rowOf('orders'));
     expect(error).toMatchObject({ name: 'UnavailableError', cause: { message: 'the vault is sealed' } });
   });
@@ -242,10 +242,15 @@ describeOnNats('the connection', () => {
     await expect(other.start?.()).rejects.toMatchObject(certain);
   });
 
-  test('with creds that are none is an outage that does not quote them', async () => {
+  test('with an option that the client refuses fails the start', async () => {
     const { publisher } = await openNatsScene();
+    await expect(publisher({ inboxPrefix: '>' }).start?.()).rejects.toMatchObject({ code: 'INVALID_CONFIG' });
+  });
+
+  test('with creds that are none is an outage that does not quote them', async () => {
+    const { link } = await openNatsScene();
     const creds = async (): Promise<string> => 'not-a-creds-file-4711';
-    const failing = publisher({ user: undefined, pass: undefined, creds } as never);
+    const failing = natsPublisher({ servers: `${link.host}:${link.port}`, creds });
     const error = await failureOf(failing, rowOf('orders'));
     expect(error).toMatchObject(certain);
     expect(errorText(error)).not.toContain('4711');
@@ -259,7 +264,7 @@ describeOnNats('the connection', () => {
     await second.cut();
     const servers = [`${second.host}:${second.port}`, `${scene.link.host}:${scene.link.port}`];
     for (let attempt = 0; attempt < 4; attempt++)
-      expect(await failureOf(scene.publisher({ servers } as never), rowOf(subject))).toBeUndefined();
+      expect(await failureOf(scene.publisher({ servers }), rowOf(subject))).toBeUndefined();
   });
 
   test('that no longer answers is replaced, and what timed out on it never arrives', async () => {

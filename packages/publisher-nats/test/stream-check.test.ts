@@ -1,8 +1,11 @@
+import { connectNats, startNats } from '@internal/test-brokers/nats';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { createOutbox, type PublisherProblem } from '@postcommit/core';
 import { memoryStore } from '@postcommit/store-memory';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { natsPublisher } from '../src/index.js';
 import { settingProblems } from '../src/stream-settings.js';
-import { closeNatsServer } from './nats-harness.js';
+import { closeNatsServer, PASS } from './nats-harness.js';
 import { describeOnNats, failureOf, type NatsScene, openNatsScene, rowOf } from './scene.js';
 
 afterAll(closeNatsServer);
@@ -56,6 +59,25 @@ describeOnNats('the check of a stream', () => {
       const { stream } = await scene.stream(`w${windowMs}`, { ...(sound as object), ...window });
       expect(await problemsOf(scene, { stream }), `${windowMs} ms`).toHaveLength(count);
     }
+  });
+
+  test('needs no permission: without it, it says so', async () => {
+    const config = `authorization { users = [
+      { user: "admin", password: "${PASS}" },
+      { user: "app", password: "${PASS}", permissions: { publish: ["orders"] } } ] }`;
+    const server = await startNats({ config });
+    onTestFinished(() => server.close());
+    const admin = await connectNats(server, { user: 'admin', pass: PASS });
+    onTestFinished(() => admin.close());
+    await (await jetstreamManager(admin)).streams.add({ name: 'ORDERS', subjects: ['orders'] });
+    const servers = `${server.host}:${server.port}`;
+    const publisher = natsPublisher({ servers, user: 'app', pass: PASS, stream: 'ORDERS' });
+    onTestFinished(() => publisher.stop?.({}));
+    await publisher.start?.();
+    expect(await publisher.check?.(context)).toMatchObject([
+      { level: 'warning', fix: 'allow the user to publish to $JS.API.STREAM.INFO.ORDERS' },
+    ]);
+    expect(await failureOf(publisher, rowOf('orders'))).toBeUndefined();
   });
 
   test('says that it does not know the stream', async () => {
@@ -129,7 +151,7 @@ describeOnNats('declare', () => {
     const scene = await openNatsScene();
     const [stream, subjects] = [`${scene.prefix}-new`, [`${scene.prefix}.new`]];
     const publishers = Array.from({ length: 8 }, (_, index) =>
-      scene.publisher({ stream, subjects, declare: { duplicateWindowMs: 60_000 + index } } as never),
+      scene.publisher({ stream, subjects, declare: { duplicateWindowMs: 60_000 + index } }),
     );
     await Promise.all(publishers.map((publisher) => publisher.start?.()));
   });
@@ -164,6 +186,18 @@ describeOnNats('declare', () => {
     expect(problems.map(({ level }) => level)).toEqual(['required', 'warning']);
   });
 
+  test('that the server refuses after an outage makes rows wait: they are not to blame', async () => {
+    const scene = await openNatsScene();
+    const { subject } = await scene.stream('orders');
+    const stream = `${scene.prefix}-new`;
+    const publisher = scene.publisher({ stream, subjects: [subject], declare: true });
+    expect(await failureOf(publisher, rowOf(subject))).toMatchObject({
+      name: 'UnavailableError',
+      isCertain: true,
+      message: expect.stringContaining(`stream ${stream} could not be created`),
+    });
+  });
+
   test('that the server refuses fails the start', async () => {
     const scene = await openNatsScene();
     const { subject } = await scene.stream('orders');
@@ -172,7 +206,7 @@ describeOnNats('declare', () => {
       [[subject], true],
       [[`${scene.prefix}.new`], { replicas: 3 }],
     ] as const) {
-      const publisher = scene.publisher({ ...options, subjects, declare } as never);
+      const publisher = scene.publisher({ ...options, subjects, declare });
       await expect(publisher.start?.()).rejects.toMatchObject({
         code: 'INVALID_CONFIG',
         message: expect.stringContaining(`stream ${options.stream} could not be created`),

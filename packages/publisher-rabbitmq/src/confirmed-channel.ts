@@ -7,6 +7,11 @@ import type { RabbitmqConfirmChannel } from './rabbitmq-client.js';
 /** What the broker said. `closed`: nothing, before the channel was closed. */
 export type Answer = 'confirmed' | 'refused' | 'unroutable' | 'closed';
 
+/** What amqplib asks for. Its table of headers is smaller, so only a broker that allows less needs a look. */
+const USUAL_FRAME_BYTES = 131_072;
+/** More than the other properties of a message take. */
+const OTHER_PROPERTIES_BYTES = 1_200;
+
 interface InFlight {
   readonly message: Message;
   readonly answered: (answer: Answer) => void;
@@ -71,6 +76,7 @@ export class ConfirmedChannel {
     const inFlight: InFlight = { message, answered, wasReturned: false };
     try {
       const { routingKey, body, properties } = message;
+      this.#assertFits(properties.headers);
       const onConfirm = (error: unknown): void => this.#answer(inFlight, error);
       if (!this.#channel.publish(this.#exchange, routingKey, body, properties, onConfirm))
         this.#drained.shut();
@@ -85,6 +91,18 @@ export class ConfirmedChannel {
   async close(): Promise<void> {
     if (this.#closing) return;
     await quietly(this.#channel.close());
+  }
+
+  /** The broker would close the connection, at the cost of everything that is on the way. */
+  #assertFits(headers: Readonly<Record<string, string>>): void {
+    const frameMax = this.connection.client.connection?.frameMax ?? 0;
+    if (frameMax === 0 || frameMax >= USUAL_FRAME_BYTES) return;
+    const bytes = headerBytes(headers);
+    if (bytes + OTHER_PROPERTIES_BYTES > frameMax) {
+      throw new RangeError(
+        `${bytes} bytes of headers are too many for the broker's frame_max of ${frameMax}`,
+      );
+    }
   }
 
   #answer(inFlight: InFlight, error: unknown): void {
@@ -114,4 +132,12 @@ export class ConfirmedChannel {
     this.#closing ??= { code: replyCodeOf(this.#error), cause: this.#error ?? lostBecause, blockedBecause };
     this.#drained.open();
   }
+}
+
+/** Of a table in AMQP: the length of the name in a byte, a type, and the length of the value in four. */
+function headerBytes(headers: Readonly<Record<string, string>>): number {
+  const sizes = Object.entries(headers).map(
+    ([name, value]) => 6 + Buffer.byteLength(name) + Buffer.byteLength(value),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -5,7 +5,9 @@ import { ownBroker, publish, reasonOf, row, rows } from './broker.js';
 import { TestExchange } from './rabbitmq-harness.js';
 
 const LARGEST = 100_000;
-const broker = await ownBroker({ config: [`max_message_size = ${LARGEST}`] });
+const FRAME = 16_384;
+const config = [`max_message_size = ${LARGEST}`, `frame_max = ${FRAME}`];
+const broker = await ownBroker({ config });
 const suffix = broker ? '' : ': no RabbitMQ to run on';
 const tooLarge = { payload: 'x'.repeat(LARGEST) };
 
@@ -47,6 +49,18 @@ describe.skipIf(!broker)(`a channel that the broker closes${suffix}`, () => {
       expect(failed).toEqual(bad);
     },
   );
+
+  it('is not closed for headers that are larger than a frame: their row is refused before', async () => {
+    const headers = { large: 'x'.repeat(FRAME) };
+    const results = await publish(
+      publisher,
+      rows(10, (index) => (index === 4 ? { headers } : {})),
+    );
+    expect(results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual([4]);
+    expect(reasonOf(results[4])).toBeInstanceOf(PermanentError);
+    const fitting = row({ headers: { large: 'x'.repeat(FRAME - 1_500) } });
+    expect(await publish(publisher, [fitting])).toEqual([{ status: 'fulfilled' }]);
+  });
 
   it('does not change the order of a key', async () => {
     const key = { key: 'order-7' };

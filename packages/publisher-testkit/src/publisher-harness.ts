@@ -23,7 +23,10 @@ export interface PublisherFixture {
    * passes `format` on to the publisher's options.
    */
   createPublisher(format?: MessageFormat): OutboxPublisher;
-  /** Returns all messages that have arrived so far, in the broker's order. */
+  /**
+   * Returns all messages that have arrived so far, in the broker's order. Does not go through `link`: it is asked while
+   * the link is cut, too.
+   */
   received(): Promise<readonly ReceivedMessage[]>;
   /** A topic that takes messages. Rows of this topic must arrive in `received`. */
   readonly topic: string;

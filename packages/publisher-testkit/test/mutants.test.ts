@@ -9,6 +9,7 @@ import { confirmationMutants } from './mutants/confirmation-mutants.js';
 import { contentMutants } from './mutants/content-mutants.js';
 import { lifecycleMutants } from './mutants/lifecycle-mutants.js';
 import { outageMutants } from './mutants/outage-mutants.js';
+import { refusalMutants } from './mutants/refusal-mutants.js';
 import { toyHarness } from './toy-harness.js';
 
 const mutants = [
@@ -16,6 +17,7 @@ const mutants = [
   ...outageMutants,
   ...batchMutants,
   ...contentMutants,
+  ...refusalMutants,
   ...lifecycleMutants,
 ];
 const behaviours = new Map<string, Behaviour>(

@@ -13,6 +13,7 @@ const COMPANIONS = [
   '@nestjs/common',
   '@nestjs/core',
   '@opentelemetry/api',
+  '@platformatic/kafka', // for a newer Node than this may be: its types are checked, and our package loads it when it connects
   '@types/node',
   '@types/pg',
   'pg',

@@ -25,7 +25,7 @@ export const kafka: BrokerKind = {
       },
       close: async () => {
         await stopReading();
-        cluster.close();
+        await cluster.close();
       },
     };
   },

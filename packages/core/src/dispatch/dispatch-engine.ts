@@ -113,8 +113,8 @@ export class DispatchEngine {
   /** Claims up to `limit` rows; undefined when none is due or none can be sent. Without a grant, under a random token. */
   async claim(limit: number, grant?: ClaimGrant): Promise<ClaimedBatch | undefined> {
     this.#assertNotStuck();
-    if (!this.publishers.areReady(this.#context.publisher))
-      await this.publishers.start(this.#context.publisher);
+    const { publisher } = this.#context;
+    if (!this.publishers.ready.has(publisher)) await this.publishers.start(publisher);
     if (this.availability.waitMs > 0) return undefined;
     if (!this.pauses.isKnown) await this.lookAhead();
     const { store, calls, clock, events } = this.#context;

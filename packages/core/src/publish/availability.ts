@@ -51,7 +51,7 @@ export class Availability {
     const options = { events, clock, random, workers: () => this.#workers };
     this.#newBreaker = (destination) => new Breaker(destination, options);
     if (publisher instanceof RoutedPublisher || publisher.destinationOf) return;
-    this.#only = { publisher, breaker: this.#breakerOf(publisher, 'publisher') };
+    this.#only = { publisher, breaker: this.#breakerOf(publisher, publisher.name ?? 'publisher') };
   }
 
   /** A route or `destinationOf` that throws is left to `publish`, where it throws again and fails only this row. */
@@ -64,7 +64,10 @@ export class Availability {
         destination === undefined ? this.#breakerOf(publisher, name) : this.#finerOf(publisher, destination);
       return { publisher, breaker };
     } catch {
-      return { publisher: this.#publisher, breaker: this.#breakerOf(this.#publisher, 'publisher') };
+      return {
+        publisher: this.#publisher,
+        breaker: this.#breakerOf(this.#publisher, this.#publisher.name ?? 'publisher'),
+      };
     }
   }
 

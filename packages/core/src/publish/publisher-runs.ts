@@ -20,6 +20,8 @@ export class PublisherRuns extends StartsOnDemand {
   readonly #runs = new Map<OutboxPublisher, PublisherRun>();
   /** Publishers behind which everything has started. */
   readonly #ready = new Set<OutboxPublisher>();
+  /** For these, `start` has nothing left to do. Looked at for each claim. */
+  readonly ready: ReadonlySet<OutboxPublisher> = this.#ready;
   #stopping: Promise<unknown> = Promise.resolve();
   #unsubscribe: (() => void) | undefined;
   #checkedLateAtMs = Number.NEGATIVE_INFINITY;
@@ -41,7 +43,8 @@ export class PublisherRuns extends StartsOnDemand {
    * The publishers that could start remain started.
    */
   async start(publisher: OutboxPublisher): Promise<void> {
-    const runs = new Set(finalPublishers(publisher).map((final) => this.#startOnce(final)));
+    const withLifeCycle = finalPublishers(publisher).filter((final) => hasLifeCycle(final.publisher));
+    const runs = new Set(withLifeCycle.map((final) => this.#startOnce(final)));
     throwErrors(
       await Promise.allSettled([...runs].map(({ ready }) => ready)),
       'several publishers failed to start',
@@ -49,14 +52,6 @@ export class PublisherRuns extends StartsOnDemand {
     const current = new Set(this.#runs.values());
     // A stop may have come in between.
     if ([...runs].every((run) => current.has(run))) this.#ready.add(publisher);
-  }
-
-  /** Whether `start` has nothing left to do. Asked for each claim. */
-  areReady(publisher: OutboxPublisher): boolean {
-    if (this.#ready.has(publisher)) return true;
-    const isReady = finalPublishers(publisher).every((final) => !hasLifeCycle(final.publisher));
-    if (isReady) this.#ready.add(publisher);
-    return isReady;
   }
 
   /** Stops what was started, and reports every error. */

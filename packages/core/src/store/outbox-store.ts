@@ -3,7 +3,7 @@ import type { NewRow } from '../enqueue/new-row.js';
 import type { DeadReason } from '../message/dead-reason.js';
 import { errorText } from '../message/error-text.js';
 import { OutboxError } from '../message/errors.js';
-import { assertKnownOptions } from '../message/known-options.js';
+import { assertKnownOptions, type OptionNames } from '../message/known-options.js';
 import { assertTimerDelay, assertWholeNumber } from '../message/option-checks.js';
 import type { OutboxEntry, OutboxRow } from '../message/outbox-row.js';
 import type { Outcome } from '../message/outcome.js';
@@ -244,4 +244,14 @@ export function assertLimit(limit: number): void {
   // Runs for every claim, so the check with the error text runs only if it fails.
   if (!(Number.isInteger(limit) && limit >= 1))
     assertWholeNumber('limit', limit, { code: 'INVALID_ARGUMENT' });
+}
+
+const CLAIM_NAMES: OptionNames<ClaimOptions> = { exceptTopics: true, token: true };
+
+/** For stores: throws `INVALID_ARGUMENT` for an unknown option of `fetchPending`. */
+export function assertClaimOptions(options: ClaimOptions): void {
+  // As above.
+  for (const name in options)
+    if (!Object.hasOwn(CLAIM_NAMES, name))
+      assertKnownOptions('fetchPending', options, CLAIM_NAMES, 'INVALID_ARGUMENT');
 }

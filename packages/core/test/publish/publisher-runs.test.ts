@@ -32,12 +32,12 @@ const batchOf = (dispatched: number): void => {
 describe('start', () => {
   test('starts a publisher, then checks it, and does so once', async () => {
     const broker = new Broker();
-    expect(runs.areReady(broker)).toBe(false);
+    expect(runs.ready.has(broker)).toBe(false);
     await Promise.all([runs.start(broker), runs.start(broker)]);
     await runs.start(broker);
     expect(broker.steps).toEqual(['start broker', 'check broker']);
     expect(broker.context).toMatchObject({ redeliveryAfterMs: 45_000 });
-    expect(runs.areReady(broker)).toBe(true);
+    expect(runs.ready.has(broker)).toBe(true);
   });
 
   test('a publisher of two routes, one of them nested, is started once', async () => {
@@ -46,15 +46,15 @@ describe('start', () => {
     const publisher = routePublisher({ a: broker, b: other, '*': routePublisher({ c: broker }) });
     await runs.start(publisher);
     expect(broker.steps).toEqual(['start broker', 'start other', 'check broker', 'check other']);
-    expect(runs.areReady(publisher)).toBe(true);
+    expect(runs.ready.has(publisher)).toBe(true);
     await runs.stop({});
     expect(broker.steps.slice(4)).toEqual(['stop broker', 'stop other']);
   });
 
   test('a publisher without a life cycle has nothing to start', async () => {
     const plain = routePublisher({ '*': async () => {} });
-    expect(runs.areReady(plain)).toBe(true);
     await runs.start(plain);
+    expect(runs.ready.has(plain)).toBe(true);
     await runs.stop({});
     expect(runs.health()).toEqual([]);
   });
@@ -66,7 +66,7 @@ describe('start', () => {
       async publish(): Promise<void> {}
     }
     const publisher = new OnlyStops();
-    expect(runs.areReady(publisher)).toBe(false);
+    expect(runs.ready.has(publisher)).toBe(false);
     await runs.start(publisher);
     await runs.stop({ graceMs: 5 });
     expect(stop).toHaveBeenCalledExactlyOnceWith({ graceMs: 5 });
@@ -81,7 +81,7 @@ describe('start', () => {
     const stopping = runs.stop({});
     connected.resolve();
     await Promise.all([starting, stopping]);
-    expect(runs.areReady(broker)).toBe(false);
+    expect(runs.ready.has(broker)).toBe(false);
   });
 
   test('reports warnings, each with the name of the publisher', async () => {
@@ -103,11 +103,11 @@ describe('start', () => {
     Object.assign(broker, wrong);
     await expect(runs.start(broker)).rejects.toThrow('no stream takes order.*');
     expect(broker.steps.at(-1)).toBe('stop broker');
-    expect(runs.areReady(broker)).toBe(false);
+    expect(runs.ready.has(broker)).toBe(false);
     expect(problems).toEqual([]);
     Object.assign(broker, { problems: none, onStart });
     await runs.start(broker);
-    expect(runs.areReady(broker)).toBe(true);
+    expect(runs.ready.has(broker)).toBe(true);
   });
 
   test('names the publisher and the fix of a required problem', async () => {
@@ -229,7 +229,7 @@ describe('a start that hangs', () => {
     broker.problems = [warning, required];
     const starting = runs.start(broker);
     await vi.advanceTimersByTimeAsync(9_999);
-    expect(runs.areReady(broker)).toBe(false);
+    expect(runs.ready.has(broker)).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     await starting;
     expect(problems).toMatchObject([{ level: 'warning', problem: expect.stringContaining('10000 ms') }]);
@@ -266,7 +266,7 @@ describe('stop', () => {
     await runs.stop({ graceMs: 7 });
     await runs.stop({ graceMs: 8 });
     expect(graces).toEqual([{ graceMs: 7 }]);
-    expect(runs.areReady(broker)).toBe(false);
+    expect(runs.ready.has(broker)).toBe(false);
     await runs.start(broker);
     expect(broker.steps.slice(2)).toEqual(['stop broker', 'start broker', 'check broker']);
   });

@@ -66,6 +66,22 @@ describe('a destination that is away', () => {
     expect(await store.count()).toMatchObject({ pending: 0, dispatched: 500 });
   });
 
+  test('is called by the name of its publisher', async () => {
+    class Broker extends OutboxPublisher {
+      override readonly name = 'rabbitmq';
+
+      async publish(): Promise<void> {
+        throw refused();
+      }
+    }
+    const { clock, start, store } = open();
+    await store.enqueue(numbered(1));
+    const worker = start(new Broker());
+    const heard = listen(worker.events, 'unavailable');
+    await clock.advance(1_000);
+    expect(heard).toMatchObject([{ told: { destination: 'rabbitmq' } }]);
+  });
+
   test('is reported when it goes and when it is back, and health shows it', async () => {
     const { broker, clock, start, store } = open();
     broker.isAway = true;

@@ -158,7 +158,7 @@ export const content: BehaviourGroup = {
       expectHeaders(scene, message, { schema: 'v3', tenant: 'a' });
     },
 
-    'a row that can not be encoded is refused for good and does not fail its neighbours': async (scene) => {
+    'a row that cannot be encoded is refused for good and does not fail its neighbours': async (scene) => {
       const encode = (row: OutboxRow) => {
         if (row.headers.isBad) throw new RangeError('no such schema');
         return { body: jsonOf(row), contentType: 'application/json' };

@@ -25,7 +25,7 @@ function largeRow(scene: Scene, bytes: number): OutboxRow {
 export const impossible: BehaviourGroup = {
   name: 'too large or impossible',
   behaviours: {
-    'a row that the broker can not take is refused for good': async (scene) => {
+    'a row that the broker cannot take is refused for good': async (scene) => {
       const sender = await scene.connected();
       for (const [why, row] of impossibleRows(scene)) expectPermanent(await sender.publish(row), why);
     },

@@ -36,7 +36,7 @@ export const queueHarness: PublisherHarness = {
   skip: [
     { name: 'encode decides body, content type and headers', reason: noFormat },
     {
-      name: 'a row that can not be encoded is refused for good and does not fail its neighbours',
+      name: 'a row that cannot be encoded is refused for good and does not fail its neighbours',
       reason: noFormat,
     },
     { name: 'cloudEvents sends the attributes of CloudEvents 1.0', reason: noFormat },

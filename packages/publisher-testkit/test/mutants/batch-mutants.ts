@@ -27,7 +27,7 @@ export const batchMutants: readonly Mutant[] = [
     [
       'a refused row has its own result and does not fail its neighbours',
       'its neighbours in a batch are delivered',
-      'a row that can not be encoded is refused for good and does not fail its neighbours',
+      'a row that cannot be encoded is refused for good and does not fail its neighbours',
     ],
     class extends ToyPublisher {
       override async publishBatch(rows: Batch, context: Context): Promise<readonly PublishResult[]> {
@@ -80,7 +80,7 @@ export const batchMutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'can not send an empty batch',
+    'cannot send an empty batch',
     'an empty batch has no results',
     class extends ToyPublisher {
       override async publishBatch(rows: Batch, context: Context): Promise<readonly PublishResult[]> {

@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type OutboxRow,
-  PermanentError,
-  type PublishContext,
-  type PublishResult,
-  UnavailableError,
-} from '@postcommit/core';
+import { type OutboxRow, PermanentError, type PublishContext, type PublishResult } from '@postcommit/core';
 import type { ToyPublisherClass } from '../toy-harness.js';
 import type { ToyMessage } from '../toy-protocol.js';
 import { type ToyOptions, ToyPublisher } from '../toy-publisher.js';
@@ -16,7 +10,6 @@ type Context = Pick<PublishContext, 'signal'>;
 const SAME = 'a row that is published again has the same id, body and headers';
 const OWN_ID = 'the id of a message is that of its row, as a header and in the field of the broker';
 const EACH_HEADER = 'each header arrives unchanged, or its row is refused for good';
-const REFUSED_FOR_GOOD = 'a row that the broker can not take is refused for good';
 
 /** A publisher whose messages are changed. */
 function changing(change: (message: ToyMessage, row: OutboxRow) => Partial<ToyMessage>): ToyPublisherClass {
@@ -88,7 +81,7 @@ const identityMutants: readonly Mutant[] = [
   ),
   {
     ...mutant(
-      'makes a new id for the broker, which then can not drop duplicates',
+      'makes a new id for the broker, which then cannot drop duplicates',
       'a row that was published twice arrives once if the broker drops duplicates',
       changing(() => ({ id: randomUUID() })),
     ),
@@ -199,110 +192,4 @@ const mappingMutants: readonly Mutant[] = [
   ),
 ];
 
-const impossibleMutants: readonly Mutant[] = [
-  mutant(
-    'leaves it to the broker to refuse impossible rows, and tries them forever',
-    [
-      REFUSED_FOR_GOOD,
-      'it is refused although the broker is away',
-      'its neighbours in a batch are delivered',
-    ],
-    class extends ToyPublisher {
-      protected override assertPossible(): void {}
-    },
-  ),
-  mutant(
-    'sends a part of a row that is too large',
-    'nothing of it is sent',
-    class extends ToyPublisher {
-      protected override async send(row: OutboxRow, signal: AbortSignal): Promise<void> {
-        try {
-          await super.send(row, signal);
-        } catch (error) {
-          if (error instanceof PermanentError)
-            await super.send({ ...row, topic: 'orders', payload: 'cut off' }, signal).catch(() => {});
-          throw error;
-        }
-      }
-    },
-  ),
-  mutant(
-    'refuses a row that is as large as the limit',
-    'the largest body arrives',
-    class extends ToyPublisher {
-      constructor(options: ToyOptions) {
-        super({ ...options, maxBodyBytes: options.maxBodyBytes - 1 });
-      }
-    },
-  ),
-];
-
-const errorMutants: readonly Mutant[] = [
-  mutant(
-    'puts its password into errors',
-    [
-      'refused credentials are not in the error',
-      'an outage is an Error with a cause, without secrets',
-      'an error of start has no secrets',
-      'the error of a broker that does not answer has no secrets',
-    ],
-    class extends ToyPublisher {
-      protected override toError(error: unknown): unknown {
-        const { host, port, password } = this.options;
-        return new UnavailableError(`toy://app:${password}@${host}:${port} is away, using ${password}`, {
-          cause: error,
-        });
-      }
-    },
-  ),
-  mutant(
-    'has its options in the fields of its errors',
-    'an outage is an Error with a cause, without secrets',
-    class extends ToyPublisher {
-      protected override toError(error: unknown): unknown {
-        return Object.assign(new UnavailableError('away', { cause: error }), { options: this.options });
-      }
-    },
-  ),
-  mutant(
-    'forgets the cause of an outage',
-    'an outage is an Error with a cause, without secrets',
-    class extends ToyPublisher {
-      protected override toError(): unknown {
-        return new UnavailableError('the toy broker is away');
-      }
-    },
-  ),
-  mutant(
-    'puts the payload into the error of a refused row',
-    ['the error of a refused row has no secrets', 'the error of an unroutable row has no secrets'],
-    class extends ToyPublisher {
-      protected override settle(row: OutboxRow, answer: Parameters<ToyPublisher['settle']>[1]): void {
-        if (answer.refused)
-          throw new UnavailableError(`${row.topic}: refused ${JSON.stringify(row.payload)}`);
-      }
-    },
-  ),
-  mutant(
-    'puts the headers into the error of an impossible row',
-    'the error of an impossible row has no secrets',
-    class extends ToyPublisher {
-      protected override assertPossible(row: OutboxRow, message: ToyMessage): void {
-        try {
-          super.assertPossible(row, message);
-        } catch (error) {
-          throw Object.assign(new PermanentError('impossible', { cause: error }), {
-            message: JSON.stringify(row.headers),
-          });
-        }
-      }
-    },
-  ),
-];
-
-export const contentMutants: readonly Mutant[] = [
-  ...identityMutants,
-  ...mappingMutants,
-  ...impossibleMutants,
-  ...errorMutants,
-];
+export const contentMutants: readonly Mutant[] = [...identityMutants, ...mappingMutants];

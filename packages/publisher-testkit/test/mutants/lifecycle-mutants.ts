@@ -7,7 +7,7 @@ type Stop = { readonly graceMs?: number };
 
 const stopMutants: readonly Mutant[] = [
   mutant(
-    'can not stop',
+    'cannot stop',
     ['starts, publishes and stops', 'stop ends while the broker is away'],
     class extends ToyPublisher {
       override async stop(): Promise<void> {
@@ -16,7 +16,7 @@ const stopMutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'can not stop what has not started',
+    'cannot stop what has not started',
     'stops without having been started, and twice',
     class extends ToyPublisher {
       #hasStarted = false;
@@ -34,7 +34,7 @@ const stopMutants: readonly Mutant[] = [
     },
   ),
   mutant(
-    'can not start again',
+    'cannot start again',
     'start after stop works',
     class extends ToyPublisher {
       #isStopped = false;

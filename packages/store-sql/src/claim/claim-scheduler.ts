@@ -75,6 +75,16 @@ export class ClaimScheduler {
     const topics = [...new Set(exceptTopics)].sort();
     this.#leaveOut(topics);
     const claim: Claim = { ...rest, mayRetake: true, ...(topics.length > 0 && { exceptTopics: topics }) };
+    const searches = this.#searches;
+    try {
+      return await this.#takeTurns(claim);
+    } finally {
+      // Passing a million rows takes longer than a place is remembered.
+      searches.usedAtMs = this.#clock.monotonicMs();
+    }
+  }
+
+  async #takeTurns(claim: Claim): Promise<SqlRecord[]> {
     const endMs = this.#clock.monotonicMs() + SEARCH_TIME * claim.timeoutMs;
     let rows = await this.#takeTurn(claim);
     for (let turn = 1; turn < MAX_TURNS && rows.length === 0 && this.#isUnfinished; turn++) {
