@@ -33,6 +33,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   '/publishers/kafka': 'Send rows to Kafka: topics, keys and partitions, acknowledgements, and a consumer.',
   '/guides/retries': 'Attempts, backoff, Retry-After, and when a row ends dead.',
   '/guides/idempotency': 'Consume a message once, although it may be delivered twice.',
+  '/guides/inbox':
+    'Consume each message once from RabbitMQ, NATS, Kafka and others, and receive signed webhooks.',
   '/guides/scheduling': 'Delayed messages, messages at a time, and dispatching by cron.',
   '/guides/topics': 'Types and checks for topics and payloads, from a schema.',
   '/guides/testing': 'Test your outbox in memory, with a virtual clock.',

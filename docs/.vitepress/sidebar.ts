@@ -43,6 +43,7 @@ export function sidebar(): Item[] {
       page('NestJS', '/guides/nestjs'),
       page('Retries', '/guides/retries'),
       page('Consume a message once', '/guides/idempotency'),
+      page('Inbox', '/guides/inbox'),
       page('Scheduling', '/guides/scheduling'),
       page('Topics with types', '/guides/topics'),
       page('Testing', '/guides/testing'),

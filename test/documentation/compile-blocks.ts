@@ -25,6 +25,7 @@ const homes = [
   'packages/publisher-kafka',
   'packages/publisher-redis',
   'packages/publisher-bullmq',
+  'packages/inbox',
   'examples/typed-topics',
 ];
 /** Fragments run with it. */

@@ -42,7 +42,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/publishers/kafka.md': 'examples/kafka',
   'docs/publishers/nats.md': 'examples/nats',
   'docs/publishers/rabbitmq.md': 'examples/rabbitmq',
-  'docs/publishers/webhook.md': 'test/documentation/webhook-guide.test.ts',
+  'docs/publishers/webhook.md': 'examples/webhook',
   'docs/reference/cli.md': 'examples/cli',
   'docs/start/next.md': 'test/documentation/start.test.ts',
 };

@@ -29,8 +29,8 @@ await outbox.enqueue(
   customers.map((customer) => ({ topic, key: customer, payload: { customer, points: 10 } })),
 );
 
-await outbox.start(); // connects, creates the stream and checks it
 const connection = await connect({ servers: NATS_URL });
+await outbox.start(); // connects, creates the stream and checks it
 const consumer = new PointsConsumer(connection, pool, outbox.app.get(ProcessedMessages));
 // The consumer loses its first acknowledgement, so there is one delivery more than there are messages.
 const allDelivered = consumer.run(stream, customers.length + 1);

@@ -1,6 +1,7 @@
 import { AckPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { ProcessedMessages } from '@postcommit/core';
+import { handleOnce, messageIdOf } from '@postcommit/inbox';
 import { inTransaction } from '@postcommit/store-pg';
 import type pg from 'pg';
 
@@ -56,13 +57,13 @@ export class PointsConsumer {
   }
 
   async #credit(message: JsMsg): Promise<void> {
-    const id = message.headers?.get('outbox-id') ?? '';
+    const id = messageIdOf(message);
     const { customer, points } = message.json<{ customer: string; points: number }>();
-    await inTransaction(this.#pool, async (tx) => {
-      const wasFirst = await this.#processed.processOnce(tx, NAME, id, async () => {
+    const wasFirst = await inTransaction(this.#pool, (tx) =>
+      handleOnce(this.#processed, tx, { consumer: NAME, id }, async () => {
         await tx.query('update points set total = total + $2 where customer = $1', [customer, points]);
-      });
-      console.log(`delivery ${message.info.deliveryCount} of ${id}: ${wasFirst ? 'credited' : 'known'}`);
-    });
+      }),
+    );
+    console.log(`delivery ${message.info.deliveryCount} of ${id}: ${wasFirst ? 'credited' : 'known'}`);
   }
 }

@@ -32,8 +32,8 @@ await outbox.enqueue(
   customers.map((customer) => ({ topic: 'order.paid', key: customer, payload: { customer, points: 10 } })),
 );
 
-await outbox.start(); // connects, and creates exchange and queue
 const client = await connect(RABBITMQ_URL);
+await outbox.start(); // connects, and creates exchange and queue
 const consumer = new PointsConsumer(client, pool, outbox.app.get(ProcessedMessages));
 // The consumer loses its first acknowledgement, so there is one delivery more than there are messages.
 const allDelivered = consumer.run(queue, customers.length + 1);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProcessedMessages } from '@postcommit/core';
+import { handleOnce, messageIdOf } from '@postcommit/inbox';
 import { inTransaction } from '@postcommit/store-pg';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type pg from 'pg';
@@ -52,15 +53,18 @@ export class PointsConsumer {
     return true;
   }
 
-  async #credit({ content, fields, properties }: ConsumeMessage): Promise<void> {
-    const id: string = properties.messageId;
-    const { customer, points } = JSON.parse(content.toString()) as { customer: string; points: number };
-    await inTransaction(this.#pool, async (tx) => {
-      const wasFirst = await this.#processed.processOnce(tx, NAME, id, async () => {
+  async #credit(message: ConsumeMessage): Promise<void> {
+    const id = messageIdOf(message);
+    const { customer, points } = JSON.parse(message.content.toString()) as {
+      customer: string;
+      points: number;
+    };
+    const wasFirst = await inTransaction(this.#pool, (tx) =>
+      handleOnce(this.#processed, tx, { consumer: NAME, id }, async () => {
         await tx.query('update points set total = total + $2 where customer = $1', [customer, points]);
-      });
-      const delivery = fields.redelivered ? 'another delivery' : 'a delivery';
-      console.log(`${delivery} of ${id}: ${wasFirst ? 'credited' : 'known'}`);
-    });
+      }),
+    );
+    const delivery = message.fields.redelivered ? 'another delivery' : 'a delivery';
+    console.log(`${delivery} of ${id}: ${wasFirst ? 'credited' : 'known'}`);
   }
 }

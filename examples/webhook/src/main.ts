@@ -54,7 +54,7 @@ await pool.end();
 if (signal) process.exit(); // interrupted: nothing to check
 
 // If the database restarts meanwhile, requests are repeated.
-assert.match(receiver.answers.get(paid)?.join(' ') ?? '', /^302( 503)+ lost( 503)* 204/);
+assert.match(receiver.answers.get(paid)?.join(' ') ?? '', /^302( 503)+ lost( 503)* 200/);
 assert.deepEqual([...new Set(receiver.answers.get(refunded))], ['422']);
 assert.deepEqual(rows, [{ total: 7 }]);
 assert.equal(refused?.deadReason, 'permanent');

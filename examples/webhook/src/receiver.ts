@@ -1,22 +1,21 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import type { ProcessedMessages } from '@postcommit/core';
+import { PermanentError, type ProcessedMessages } from '@postcommit/core';
+import {
+  handleOnce,
+  messageIdOf,
+  type WebhookAnswer,
+  type WebhookMessage,
+  type WebhookReceiver,
+  webhookReceiver,
+} from '@postcommit/inbox';
 import { inTransaction } from '@postcommit/store-pg';
 import type { Pool, PoolClient } from 'pg';
-import { isGenuine } from './signature.js';
 
 interface Payment {
   readonly account: string;
   readonly amount: number;
-}
-
-interface Request {
-  readonly path: string;
-  readonly id: string;
-  readonly body: string;
-  readonly isGenuine: boolean;
 }
 
 export interface ReceiverOptions {
@@ -33,14 +32,13 @@ export class Receiver {
   /** How each request with this id was answered, in order. */
   readonly answers = new Map<string, string[]>();
   readonly #options: ReceiverOptions;
+  readonly #receive: WebhookReceiver;
   readonly #confirmed = new EventEmitter();
-  readonly #server = createServer(async (request, response) => {
-    const body = await text(request);
-    await this.#answer(this.#read(request.url, request.headers, body), response);
-  });
+  readonly #server = createServer((request, response) => this.#answer(request, response));
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
+    this.#receive = webhookReceiver({ secret: options.secret });
   }
 
   async start(): Promise<string> {
@@ -48,7 +46,7 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when the message was answered with 204. */
+  /** Resolves when it was confirmed that the message is known. */
   confirms(id: string): Promise<unknown> {
     return once(this.#confirmed, id);
   }
@@ -59,54 +57,39 @@ export class Receiver {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #read(path = '', headers: IncomingHttpHeaders, body: string): Request {
-    const header = (name: string): string => String(headers[name] ?? '');
-    const id = header('webhook-id');
-    const signed = {
-      id,
-      timestamp: header('webhook-timestamp'),
-      signature: header('webhook-signature'),
-      body,
-    };
-    return { path, id, body, isGenuine: isGenuine(this.#options.secret, signed) };
-  }
-
-  async #answer(request: Request, response: ServerResponse): Promise<void> {
-    const before = this.answers.get(request.id) ?? [];
-    const answer = await this.#decide(request, before.length);
-    console.log(`POST ${request.path} ${answer}`);
-    this.answers.set(request.id, [...before, answer]);
-    if (answer === 'lost') return void response.destroy();
-    if (answer === '302') response.setHeader('location', '/login');
-    if (answer === '503') response.setHeader('retry-after', '1');
-    response.writeHead(Number(answer)).end();
-    if (answer === '204') this.#confirmed.emit(request.id);
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const id = messageIdOf(request);
+    const before = this.answers.get(id) ?? [];
+    const answer = await this.#receive(request, (message) => this.#credit(message, before.length));
+    if (answer.error !== undefined) console.log(`${id}: ${String(answer.error)}`);
+    const shown = onABadDay(answer, before.length);
+    console.log(`POST ${request.url} ${shown}`);
+    this.answers.set(id, [...before, shown]);
+    if (shown === 'lost') return void response.destroy();
+    if (shown === '302') response.setHeader('location', '/login');
+    if (shown === '503') response.setHeader('retry-after', '1');
+    response.writeHead(Number(shown), answer.headers).end(answer.body);
+    if (shown === '200') this.#confirmed.emit(id);
     return undefined;
   }
 
-  async #decide({ path, id, body, isGenuine }: Request, requestsBefore: number): Promise<string> {
-    if (path !== '/hooks') return '404';
-    if (!isGenuine) return '401';
-    const payment = JSON.parse(body) as Payment;
-    if (payment.amount < 0) return '422';
-    const trouble = ['302', '503'][requestsBefore];
-    if (trouble !== undefined) return trouble;
-    try {
-      return (await this.#credit(id, payment)) ? 'lost' : '204';
-    } catch (error) {
-      console.log('the payment could not be credited now:', error);
-      return '503';
-    }
-  }
-
   /** The effect and the memory of the message commit together. False if it was processed before. */
-  async #credit(id: string, { account, amount }: Payment): Promise<boolean> {
+  async #credit(message: WebhookMessage, requestsBefore: number): Promise<boolean> {
+    const { account, amount } = message.json() as Payment;
+    if (amount < 0) throw new PermanentError('this account takes no refunds');
+    if (requestsBefore < 2) throw new Error('the payment can not be credited now');
     const { pool, processed } = this.#options;
     return inTransaction(pool, (tx) =>
-      processed.processOnce(tx, 'payments', id, async () => {
+      handleOnce(processed, tx, { consumer: 'payments', id: message.id }, async () => {
         const sql = 'update balances set total = total + $1 where account = $2';
         await tx.query(sql, [amount, account]);
       }),
     );
   }
+}
+
+/** What the sender gets to see. */
+function onABadDay({ status }: WebhookAnswer, requestsBefore: number): string {
+  if (status === 503 && requestsBefore === 0) return '302';
+  return status === 204 ? 'lost' : String(status);
 }
