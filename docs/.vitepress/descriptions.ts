@@ -31,6 +31,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   '/publishers/rabbitmq': 'Send rows to RabbitMQ: exchanges and queues, confirms, and a consumer.',
   '/publishers/nats': 'Send rows to NATS JetStream: streams, the dedupe window, and a consumer.',
   '/publishers/kafka': 'Send rows to Kafka: topics, keys and partitions, acknowledgements, and a consumer.',
+  '/publishers/redis': 'Send rows to Redis Streams: durability, replicas, and a consumer group.',
+  '/publishers/bullmq': 'Send rows to a BullMQ queue: job ids, order, and a worker.',
   '/guides/retries': 'Attempts, backoff, Retry-After, and when a row ends dead.',
   '/guides/idempotency': 'Consume a message once, although it may be delivered twice.',
   '/guides/inbox':

@@ -32,6 +32,8 @@ export function sidebar(): Item[] {
       page('RabbitMQ', '/publishers/rabbitmq'),
       page('NATS JetStream', '/publishers/nats'),
       page('Kafka', '/publishers/kafka'),
+      page('Redis Streams', '/publishers/redis'),
+      page('BullMQ', '/publishers/bullmq'),
       page('Events in the process', '/guides/events'),
       page('Your own publisher', '/guides/publishers'),
     ]),

@@ -8,6 +8,8 @@ const publishers = [
   { name: 'publisher-rabbitmq', type: 'RabbitmqPublisherOptions' },
   { name: 'publisher-nats', type: 'NatsPublisherOptions' },
   { name: 'publisher-kafka', type: 'KafkaPublisherOptions' },
+  { name: 'publisher-redis', type: 'RedisPublisherOptions' },
+  { name: 'publisher-bullmq', type: 'BullmqPublisherOptions' },
 ] as const;
 
 const types = new OptionTypes(publishers.map(({ name }) => name));
