@@ -34,6 +34,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/guides/containers.md': 'test/integration/containers.test.ts',
   'docs/guides/databases.md': 'packages/store-typeorm/test',
   'docs/guides/idempotency.md': 'examples/idempotent-consumer',
+  'docs/guides/inbox.md': 'packages/inbox/test',
   'docs/guides/nestjs.md': 'packages/nestjs/test/guide.test.ts',
   'docs/guides/publishers.md': 'examples/webhook',
   'docs/guides/testing.md': 'test/documentation/runs.test.ts',
