@@ -76,6 +76,10 @@ const planCases = (): void => {
       expect(await reads(unkeyedClaim(behind), mode)).toBeLessThanOrEqual(WINDOW + 2 * LIMIT + 1);
     });
 
+    it('a claim behind a full batch reads each entry twice, and each row to update it', async () => {
+      expect(await reads(unkeyedClaim(behind, LIMIT), mode)).toBeLessThanOrEqual(3 * LIMIT + 1);
+    });
+
     it('a keyed window that is all left out looks up no key', async () => {
       // PostgreSQL 15 reads one row ahead.
       expect(await reads(keyedClaim(), mode)).toBeLessThanOrEqual(WINDOW + 1);

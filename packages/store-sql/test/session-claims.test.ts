@@ -129,6 +129,19 @@ describe('a claim of unkeyed rows', () => {
     expect(pool.taken()).toEqual(onPool);
   });
 
+  it.each([
+    [200, []],
+    [201, ['with due_window']],
+  ])('so does one that leaves topics out: of %i', async (limit, onPool) => {
+    const { store } = await open();
+    const exceptTopics = ['away'];
+    await enqueue(...Array.from({ length: 2 * limit }, (_, index) => `r${index}`));
+    expect(await store.fetchPending(limit, { exceptTopics })).toHaveLength(limit);
+    expect(pool.taken()).toEqual([]);
+    expect(await store.fetchPending(limit, { exceptTopics })).toHaveLength(limit);
+    expect(pool.taken()).toEqual(onPool);
+  });
+
   it('is READ COMMITTED, whatever the default is', async () => {
     const { store } = await open({
       connection: { options: '-c default_transaction_isolation=serializable' },

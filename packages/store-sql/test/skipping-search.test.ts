@@ -39,10 +39,11 @@ describe.each(['without a key', 'with a key'])('rows %s, while a topic is left o
     );
   });
 
-  const claim = async (...exceptTopics: string[]): Promise<number[]> => {
-    const rows = await scheduler.claim({ token: 't', limit: LIMIT, timeoutMs: TIMEOUT_MS, exceptTopics });
+  const claimUpTo = async (limit: number, ...exceptTopics: string[]): Promise<number[]> => {
+    const rows = await scheduler.claim({ token: 't', limit, timeoutMs: TIMEOUT_MS, exceptTopics });
     return rows.map(({ seq }) => Number(seq));
   };
+  const claim = (...exceptTopics: string[]): Promise<number[]> => claimUpTo(LIMIT, ...exceptTopics);
   /** Claims until one returns rows; returns how many claims that took. */
   const claimsUntilFound = async (): Promise<number> => {
     for (let claims = 1; claims <= 300; claims++) if ((await claim('away')).length > 0) return claims;
@@ -180,6 +181,51 @@ describe.each(['without a key', 'with a key'])('rows %s, while a topic is left o
       if (found.length > 0) expect(found).toEqual([first?.seq]);
     }
     expect(claims).toBe(14);
+  });
+
+  it('behind a full batch, the window is as large as the batch: entries read', async () => {
+    queue.add(1_000, 'away', 1_000);
+    queue.add(20 * LIMIT, 'here', 2_000);
+    for (let claims = 0; claims < 3; claims++) await claim('away');
+    queue.windowsRead();
+    for (let claims = 0; claims < 10; claims++) expect(await claim('away')).toHaveLength(LIMIT);
+    expect(queue.windowsRead()).toEqual(Array(10).fill(LIMIT));
+  });
+
+  it('where every other row is left out, a window that was too small is tried once a second', async () => {
+    for (let row = 0; row < 2_000; row++) queue.add(1, row % 2 ? 'away' : 'here', 1_000 + row);
+    for (let second = 0; second < 2; second++) {
+      for (let claims = 0; claims < 3; claims++) expect(await claim('away')).toHaveLength(LIMIT);
+      queue.windowsRead();
+      expect(await claim('away')).toHaveLength(LIMIT);
+      expect(queue.windowsRead()).toEqual([500]);
+      await clock.advance(FRONT_SEARCH_INTERVAL_MS);
+    }
+  });
+
+  it('a sweep reads no more for a large batch: entries read', async () => {
+    queue.add(MILLION, 'away', 1_000);
+    queue.add(5_000, 'here', 2_000);
+    let found = 0;
+    while (found === 0) found = (await claimUpTo(1_000, 'away')).length;
+    await clock.advance(FRONT_SEARCH_INTERVAL_MS);
+    queue.windowsRead();
+    expect(await claimUpTo(1_000, 'away')).toHaveLength(1_000);
+    expect(queue.windowsRead()).toEqual([500, 1_000, 2_000, 4_000, 1_000]);
+  });
+
+  it('what a sweep finds is no whole batch if more are due', async () => {
+    queue.add(10_000, 'away', 1_000);
+    const rows = queue.add(400, 'here', 500);
+    queue.add(2_000, 'here', 2_000);
+    for (const row of rows) row.isClaimed = true;
+    expect(await claimUpTo(1_000, 'away')).toHaveLength(1_000);
+    // Their owner released them.
+    for (const row of rows) row.isClaimed = false;
+    await clock.advance(FRONT_SEARCH_INTERVAL_MS);
+    const found = await claimUpTo(1_000, 'away');
+    expect(found).toHaveLength(1_000);
+    expect(found.slice(0, 250)).toEqual(rows.slice(0, 250).map(({ seq }) => seq));
   });
 
   it('fill the batch from several windows', async () => {

@@ -18,6 +18,8 @@ export interface Claim {
   readonly sentAtMs: number;
   /** Whether it returned as many rows as it asked for. */
   readonly isFull: boolean;
+  /** Whether it asked for fewer rows than it might: for a try of a destination, or what a rate limit allows. */
+  readonly isSmall: boolean;
   /** Rows that a rate limit does not allow now. They are released. */
   readonly overLimit: ReadonlySet<OutboxRow> | undefined;
 }

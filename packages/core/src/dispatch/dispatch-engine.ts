@@ -135,6 +135,7 @@ export class DispatchEngine {
         sentAtMs,
         standing: grant?.standing ?? UNREGISTERED,
         isFull: rows.length >= plan.limit,
+        isSmall: plan.limit < limit,
         overLimit: this.#limits?.take(rows),
       };
       return new ClaimedBatch({ ...this.#context, layers }, claim, rows);

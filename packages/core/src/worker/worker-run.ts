@@ -180,11 +180,26 @@ export class WorkerRun {
 
   /** How many rows may be claimed now. */
   #room(): number {
-    const { config, engine } = this.#options;
-    if (this.#batches.size >= config.batchesInFlight) return 0;
     // A row that may have crashed its process is published alone, so that it takes no other row down with it.
     for (const batch of this.#batches.keys()) if (batch.isSuspect) return 0;
-    return this.#budget.room(engine.config.batchSize);
+    const free = this.#freePlaces;
+    return free > 0 ? this.#budget.room(free) : 0;
+  }
+
+  /**
+   * Rows of the next batch, if bytes don't matter. A small batch takes the places of its rows only: while a destination
+   * hangs on a try, or a limited topic is slow, others still have their batches.
+   */
+  get #freePlaces(): number {
+    const { batchesInFlight } = this.#options.config;
+    const { batchSize } = this.#options.engine.config;
+    const taken = [...this.#batches.keys()].map(({ claim, rows }) =>
+      claim.isSmall ? rows.length : batchSize,
+    );
+    return Math.min(
+      batchSize,
+      taken.reduce((left, places) => left - places, batchesInFlight * batchSize),
+    );
   }
 
   #onHint(time: HintTime): void {
@@ -276,7 +291,8 @@ export class WorkerRun {
     this.#batches.delete(batch);
     this.#budget.remove(batch.rows);
     const progress = (summary?.dispatched ?? 0) + (summary?.dead ?? 0);
-    this.#pace.batchEnded({ madeProgress: progress > 0 });
+    // That a try failed says nothing about the rows of others.
+    if (!batch.claim.isSmall) this.#pace.batchEnded({ madeProgress: progress > 0 });
     const isBack = this.#isHeld && this.#options.engine.availability.waitMs === 0;
     // The next rows of its keys can be claimed now, and failed rows may already be due again.
     const freedRows = progress > 0 && (batch.hasKeys || progress < batch.rows.length);

@@ -7,7 +7,7 @@ import type { Outcome } from '../../src/message/outcome.js';
 import { OutboxPublisher, type PublishFunction } from '../../src/publish/outbox-publisher.js';
 import { routePublisher } from '../../src/publish/publisher-routes.js';
 import type { OutboxWorker, WorkerOptions } from '../../src/worker/outbox-worker.js';
-import { FaultyStore, openOutbox } from '../outbox-fixture.js';
+import { FaultyStore, ManualPublisher, openOutbox } from '../outbox-fixture.js';
 
 const workers: OutboxWorker[] = [];
 
@@ -74,6 +74,56 @@ describe('a route whose destination is away', () => {
     }
     const sinceMs = clock.monotonicMs() - 31_000;
     expect(destination.triedAtMs.some((ms) => ms > sinceMs)).toBe(true);
+  });
+
+  test('takes no place of the batches of others while a try hangs', async () => {
+    const { store, clock, start } = open();
+    const [tries, others] = [new ManualPublisher(), new ManualPublisher()];
+    let isFirst = true;
+    const hangs: PublishFunction = async (row, context) => {
+      if (!isFirst) return tries.publish(row, context);
+      isFirst = false;
+      throw new UnavailableError('no', { isCertain: true });
+    };
+    const options = { batchSize: 10, batchesInFlight: 2, concurrency: 100 };
+    const worker = start(routePublisher({ 'order.*': hangs, '*': others.publish }), options);
+    await store.enqueue(rows('order.paid', 1));
+    await clock.idle();
+    // Refused: from now on, claims leave the topic out.
+    await store.enqueue(rows('order.paid', 1));
+    await clock.advance(2_000);
+    expect(tries.running).toHaveLength(1);
+    await store.enqueue(rows('mail.sent', 30));
+    await clock.advance(1_000);
+    // Together never more than two batches.
+    const { rowsInFlight } = await worker.health();
+    const running = others.running.length;
+    for (const publisher of [tries, others, others, tries, others]) {
+      for (const id of publisher.running) publisher.succeed(id);
+      await clock.advance(2_000);
+    }
+    expect([running, rowsInFlight]).toEqual([19, 20]);
+    expect(others.started).toHaveLength(30);
+  });
+
+  test('makes others wait for nothing when a try fails', async () => {
+    const { store, clock, destination, send, start } = open();
+    const CLAIM_MS = 10;
+    store.before.fetchPending = () => clock.wait(CLAIM_MS);
+    await store.enqueue(rows('order.paid', 100));
+    start(routePublisher({ 'order.*': send, '*': async () => {} }), { batchSize: 10 });
+    await store.enqueue(rows('mail.sent', 4_000));
+    // The first batches are refused as a whole.
+    await clock.advance(100);
+    const startMs = clock.monotonicMs();
+    await clock.advance(3_000);
+    const tries = destination.triedAtMs.length;
+    const claimedAtMs = store.timesOf('fetchPending').filter((ms) => ms > startMs);
+    const waits = claimedAtMs.map((ms, place) => ms - (claimedAtMs[place - 1] ?? ms) - CLAIM_MS);
+    delete store.before.fetchPending;
+    await clock.advance(1_000);
+    expect(tries).toBeGreaterThan(2);
+    expect(waits.filter((ms) => ms > 0)).toEqual([]);
   });
 
   test('costs no more than polls when it has no rows left', async () => {

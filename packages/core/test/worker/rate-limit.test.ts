@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { OutboxEntry } from '../../src/message/outbox-row.js';
 import type { Outcome } from '../../src/message/outcome.js';
+import { routePublisher } from '../../src/publish/publisher-routes.js';
 import type { OutboxWorker, WorkerOptions } from '../../src/worker/outbox-worker.js';
-import { FaultyStore, openOutbox, refusal } from '../outbox-fixture.js';
+import { FaultyStore, ManualPublisher, openOutbox, refusal } from '../outbox-fixture.js';
 
 const workers: OutboxWorker[] = [];
 
@@ -55,6 +56,32 @@ describe('a topic with a rate limit', () => {
     worker.start();
     await clock.advance(200);
     expect(count('order.paid')).toBe(2_000);
+  });
+
+  test('takes no place of the batches of others, however slow it is', async () => {
+    const { clock, store, worker: start } = openOutbox();
+    const [emails, others] = [new ManualPublisher(), new ManualPublisher()];
+    const publisher = routePublisher({ 'email.*': emails.publish, '*': others.publish });
+    const worker = start(publisher, { rateLimit, batchSize: 100, batchesInFlight: 2, concurrency: 500 });
+    workers.push(worker);
+    const finish = async (publishes: ManualPublisher): Promise<void> => {
+      for (const id of publishes.running) publishes.succeed(id);
+      await clock.advance(200);
+    };
+    await store.enqueue(rows('email.sent', 5));
+    worker.start();
+    await clock.advance(200);
+    await finish(emails);
+    await store.enqueue(rows('email.sent', 10));
+    await clock.advance(500);
+    const slow = emails.running.length;
+    await store.enqueue(rows('sms', 500));
+    await clock.advance(500);
+    const [fast, { rowsInFlight }] = [others.running.length, await worker.health()];
+    for (let turn = 0; turn < 10; turn++) await finish(turn % 2 ? emails : others);
+    expect(slow).toBe(10);
+    expect([fast, rowsInFlight]).toEqual([190, 200]);
+    expect(await store.count()).toMatchObject({ pending: 0 });
   });
 
   test('has its rows written for nothing only when it is first seen, and they keep their attempts', async () => {

@@ -32,6 +32,9 @@ export interface ClaimWindow {
   readonly last?: DuePlace;
 }
 
+/** A claim that leaves out topics, and whether the last one filled its batch. */
+export type ExceptRequest = ExceptClaim & Pick<UnkeyedClaim, 'isBacklog'>;
+
 /** A claim of rows with a key, whatever its limits. */
 export type KeyedRequest = Omit<KeyedClaim, 'lockWaitMs' | 'serverMs'>;
 
@@ -95,10 +98,10 @@ export class ClaimRunner {
     return { rows: rowsOf(records), keyedDue: records[0]?.keyed_due === true };
   }
 
-  async claimUnkeyedExcept(claim: ExceptClaim): Promise<WindowAnswer> {
+  async claimUnkeyedExcept(claim: ExceptRequest): Promise<WindowAnswer> {
     const { dialect, table } = this.#options;
     const work = dialect.claimUnkeyedExcept(table, claim);
-    const records = await this.#claim(work, { isBacklog: false, limit: claim.limit });
+    const records = await this.#claim(work, claim);
     const keyedDue = records[0]?.keyed_due === true;
     return { rows: rowsOf(records), keyedDue, window: windowOf(records) };
   }

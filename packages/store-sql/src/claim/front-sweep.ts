@@ -3,11 +3,13 @@ import type { Claim, DuePlace } from '../dialect.js';
 import { FRONT_SEARCH_INTERVAL_MS } from './front-search.js';
 import { type LookAt, type Walk, walkFrom } from './skipping-search.js';
 
-/** Maximum windows that a sweep examines every second: 7,500 rows with batches of up to 250. */
+/** Maximum windows that a sweep examines every second… */
 const WINDOWS = 4;
+/** …each as if for a batch of this many rows, 7,500 rows in all: larger batches must not wait longer for the sweep. */
+const MAX_BATCH = 250;
 
 interface Sweep extends Walk {
-  /** Whether it went from the front to the end. */
+  /** Whether it went from the front to the end, and left nothing. */
   readonly isWhole: boolean;
 }
 
@@ -28,9 +30,10 @@ export class FrontSweep {
     if (!end || now - this.#sweptAtMs < FRONT_SEARCH_INTERVAL_MS) return undefined;
     this.#sweptAtMs = now;
     const from = this.#place;
-    const walk = await walkFrom({ from, growth: 1 }, claim, WINDOWS, look);
+    const part = { ...claim, limit: Math.min(claim.limit, MAX_BATCH) };
+    const walk = await walkFrom({ from, growth: 1 }, part, WINDOWS, look);
     this.#place = walk.isAtEnd || isBehind(walk.end, end) ? undefined : walk.end;
-    return { ...walk, isWhole: !from && walk.isAtEnd };
+    return { ...walk, isWhole: !from && walk.isAtEnd && !walk.isEnough };
   }
 }
 

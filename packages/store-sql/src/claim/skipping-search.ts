@@ -58,10 +58,12 @@ export interface Walk {
   readonly growth: number;
 }
 
-/** Where a walk begins, and the size of its first window. */
+/** Where a walk begins. */
 interface WalkStart {
   readonly from: DuePlace | undefined;
   readonly growth: number;
+  /** The size of its first window, if `growth` does not decide that. */
+  readonly firstWindow?: number | undefined;
 }
 
 /**
@@ -100,10 +102,12 @@ export class SkippingSearch {
     return this.#isUnfinished;
   }
 
-  async claim(claim: Claim, windows: number, look: LookAt): Promise<SqlRecord[]> {
+  /** A first window of a size of its own is for those who know that nothing is left out where the search begins. */
+  async claim(claim: Claim, windows: number, look: LookAt, firstWindow?: number): Promise<SqlRecord[]> {
     this.#isUnfinished = false;
     const [start, next] = [this.#start, this.#next];
-    const walk = await walkFrom({ from: next ?? start, growth: this.#growth }, claim, windows, look);
+    const begin = { from: next ?? start, growth: this.#growth, firstWindow };
+    const walk = await walkFrom(begin, claim, windows, look);
     if (!next && walk.passed !== start) this.#moveStart(walk.passed);
     const isOver = walk.isAtEnd || walk.rows.length > 0 || walk.end === this.#start;
     this.#next = isOver ? undefined : walk.end;
@@ -130,7 +134,7 @@ export async function walkFrom(start: WalkStart, claim: Claim, windows: number, 
   const rows: SqlRecord[] = [];
   let [end, passed, growth] = [start.from, start.from, start.growth];
   for (let looks = 0; looks < windows; looks++) {
-    const window = growth * windowOf(claim);
+    const window = (looks === 0 && start.firstWindow) || growth * windowOf(claim);
     const found = await look({ ...restOf(claim, rows), window }, end);
     if (!found) return { rows, end, passed, growth, isAtEnd: false, isEnough: false, isUnfinished: false };
     rows.push(...found.rows);
