@@ -77,7 +77,15 @@ export class PastedExamples {
     const foreign = packages.filter((name) => !tarballs.has(name));
     // All of ours: they depend on one another, and are not on any registry yet.
     const wanted = [...tarballs.values(), ...(await Promise.all(foreign.map(pinned)))];
-    const flags = ['--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--prefer-offline'];
+    // Forced: no reader has all examples in one folder, where typeorm's optional ioredis 5 meets the 6 of BullMQ's.
+    const flags = [
+      '--force',
+      '--no-audit',
+      '--no-fund',
+      '--no-package-lock',
+      '--ignore-scripts',
+      '--prefer-offline',
+    ];
     await run('npm', ['install', ...flags, ...wanted], { cwd: this.installed });
   }
 }
