@@ -8,6 +8,8 @@ import { isKept, NOW, PENDING, placeMicroseconds } from './columns.js';
  * Claims the oldest due rows without a key, except those of some topics. The index does not know topics, so a search for
  * the others could walk through any number of rows. It looks at one window of the index first, without locks, then claims
  * only within that window, and nothing if all of it is left out.
+ *
+ * A window that is no larger than the batch is expected to be claimed as a whole, so all of it is locked at once.
  */
 export function claimUnkeyedExcept(table: TableName, claim: ExceptClaim): SqlStatement {
   const { token, timeoutMs, limit, mayRetake, window, exceptTopics, after } = claim;
@@ -19,20 +21,7 @@ export function claimUnkeyedExcept(table: TableName, claim: ExceptClaim): SqlSta
           ${after ? isBehind('$7', '$8') : ''}`;
   return {
     text: `
-      with due_window as materialized (
-        select available_at, seq, ${isKept('$6')} as is_kept${due}
-        order by available_at, seq
-        limit $5::int
-      ), window_end as materialized (
-        select available_at, seq from due_window order by available_at desc, seq desc limit 1
-      ), due as materialized (
-        select tableoid, ctid, claimed_until is not null as orphaned${due}
-          and (available_at, seq) <= ((select available_at from window_end), (select seq from window_end))
-          and (select bool_or(is_kept) from due_window)
-          and ${isKept('$6')}
-        order by available_at, seq
-        limit $3::int
-        for update skip locked
+      with ${window <= limit ? lockedWindow(due) : lookedAtWindow(due)}
       ), chosen as materialized (${CHOSEN}
       ), claimed as (${claimed(table)}
       )
@@ -53,4 +42,36 @@ export function claimUnkeyedExcept(table: TableName, claim: ExceptClaim): SqlSta
       ...(after ? [after.availableAt, after.seq] : []),
     ],
   };
+}
+
+const WINDOW_END = `window_end as materialized (
+        select available_at, seq from due_window order by available_at desc, seq desc limit 1
+      )`;
+
+/** Reads the entries of the rows to be claimed twice. */
+function lookedAtWindow(due: string): string {
+  return `due_window as materialized (
+        select available_at, seq, ${isKept('$6')} as is_kept${due}
+        order by available_at, seq
+        limit $5::int
+      ), ${WINDOW_END}, due as materialized (
+        select tableoid, ctid, claimed_until is not null as orphaned${due}
+          and (available_at, seq) <= ((select available_at from window_end), (select seq from window_end))
+          and (select bool_or(is_kept) from due_window)
+          and ${isKept('$6')}
+        order by available_at, seq
+        limit $3::int
+        for update skip locked`;
+}
+
+/** Reads each entry once, and locks rows that are left out as well, for as long as the statement runs. */
+function lockedWindow(due: string): string {
+  return `due_window as materialized (
+        select tableoid, ctid, available_at, seq, claimed_until is not null as orphaned,
+          ${isKept('$6')} as is_kept${due}
+        order by available_at, seq
+        limit $5::int
+        for update skip locked
+      ), ${WINDOW_END}, due as materialized (
+        select tableoid, ctid, orphaned from due_window where is_kept limit $3::int`;
 }
