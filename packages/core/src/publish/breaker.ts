@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 30_000;
 const FEW_WORKERS = 8;
 /** A destination can't ask to be left alone for longer. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
-/** Rows released while a destination is away fall due over this time after its next try. */
+/** Rows that had to wait for a destination fall due over this time. */
 const SPREAD_MS = 1_000;
 /** Rows remembered as having failed like an outage. */
 const MAX_SUSPECTS = 1_000;
@@ -116,7 +116,7 @@ export class Breaker {
 
   /** A row that can't be sent now falls due somewhat after the next try. */
   get releaseMs(): number {
-    return Math.ceil(this.waitMs + this.#random() * SPREAD_MS);
+    return this.#spreadMs(this.waitMs);
   }
 
   /** The destination answered: it took the row, or refused it for a reason of the row. */
@@ -140,7 +140,8 @@ export class Breaker {
     }
     const isRowsFault = this.#wasAlone(id);
     if (this.#isCurrent(ticket)) this.#onAbsence(absence, isRowsFault, error);
-    const leastMs = this.#state === 'available' ? FIRST_WAIT_MS : this.releaseMs;
+    // Spread, or a row would come back each time together with the one that makes the destination cut its connection.
+    const leastMs = this.#state === 'available' ? this.#spreadMs(FIRST_WAIT_MS) : this.releaseMs;
     return { isRowsFault, waitMs: boundedDelayMs(Math.max(leastMs, absence.retryAfterMs)) };
   }
 
@@ -148,6 +149,10 @@ export class Breaker {
   gaveUp(ticket: number, error: unknown): undefined {
     if (this.#isCurrent(ticket) && this.#state === 'probing')
       this.#open({ isCertain: false, retryAfterMs: 0 }, error);
+  }
+
+  #spreadMs(ms: number): number {
+    return Math.ceil(ms + this.#random() * SPREAD_MS);
   }
 
   #onAbsence(absence: Absence, isRowsFault: boolean, error: unknown): void {
