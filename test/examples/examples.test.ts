@@ -142,7 +142,8 @@ describe.concurrent('pasted into an empty folder, with what its README installs'
 it('every example on PostgreSQL runs although its database is restarted', patience, async () => {
   const runnable: ExampleReadme[] = [];
   for (const readme of onPostgres) if (!(await missingBroker(readme.name))) runnable.push(readme);
-  const server = await startPostgres();
+  // A pool and a listener each, for more than twenty programs.
+  const server = await startPostgres({ settings: { max_connections: '400' } });
   const restart = new SharedRestart(runnable.length, () => server.restart());
   try {
     const ends = await Promise.all(

@@ -61,7 +61,7 @@ export function bullmqHarness(): PublisherHarness {
     skip: [
       { name: 'encode decides body, content type and headers', reason },
       {
-        name: 'a row that can not be encoded is refused for good and does not fail its neighbours',
+        name: 'a row that cannot be encoded is refused for good and does not fail its neighbours',
         reason,
       },
       { name: 'cloudEvents sends the attributes of CloudEvents 1.0', reason },
