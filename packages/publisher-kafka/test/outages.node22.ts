@@ -6,7 +6,7 @@ import { KafkaGate } from './kafka-gate.js';
 import { describeOnMock } from './mock-cluster.js';
 import { idsOf, publish, publishAll, reasonOf, rowOf, rowsOf, statusesOf } from './rows.js';
 
-const BATCHES = 40;
+const BATCHES = 20;
 const KEYS = 7;
 
 describeOnMock('outages of the mock cluster', 3, (cluster) => {
