@@ -141,7 +141,8 @@ export class Breaker {
     const isRowsFault = this.#wasAlone(id);
     if (this.#isCurrent(ticket)) this.#onAbsence(absence, isRowsFault, error);
     // Spread, or a row would come back each time together with the one that makes the destination cut its connection.
-    const leastMs = this.#state === 'available' ? this.#spreadMs(FIRST_WAIT_MS) : this.releaseMs;
+    const firstMs = isRowsFault ? this.#spreadMs(FIRST_WAIT_MS) : FIRST_WAIT_MS;
+    const leastMs = this.#state === 'available' ? firstMs : this.releaseMs;
     return { isRowsFault, waitMs: boundedDelayMs(Math.max(leastMs, absence.retryAfterMs)) };
   }
 
