@@ -26,7 +26,7 @@ export class PointsConsumer {
   constructor(options: PointsConsumerOptions) {
     this.#options = options;
     this.#consumer = new Consumer({
-      groupId: GROUP,
+      groupId: `${GROUP}-${options.topic}`, // of this run: a group waits for members that were killed
       clientId: GROUP,
       bootstrapBrokers: options.brokers,
       deserializers: stringDeserializers,
