@@ -17,5 +17,6 @@ export default defineConfig({
     // Only for what hangs: calls into the mock cluster may sleep for a second each.
     testTimeout: 120_000,
     hookTimeout: 60_000,
+    retry: process.env.CI ? 1 : 0,
   },
 });
