@@ -25,7 +25,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Many tests kill processes, servers and connections, and some bound what follows in seconds: on a starved CI machine
-    // one of thousands may be late. It is reported as retried; at a desk it fails.
+    // one of thousands may be late. At a desk it fails.
     retry: process.env.CI ? 1 : 0,
   },
 });
